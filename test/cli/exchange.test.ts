@@ -147,10 +147,15 @@ describe("messages of the AI SDK", () => {
     expect(ended.stderr).toContain("1 × id.");
     expect(ended.stderr).not.toContain("\u001B[2J");
     const again = ["import", "chat.json", "--from", "ui-messages", "--as", "two", "--json"];
+    again.push("--metadata", "team=support");
     const json = await run(again, { cwd: folder.path });
     expect(jsonLines(json.stdout)).toMatchObject([
       { session: "two", dropped: [{ what: "metadata" }, {}, { message: 1, id: "a1", what: "id" }] },
     ]);
+    const chosen = await run(["delete", "--where", "team=support", "--dry-run"], {
+      cwd: folder.path,
+    });
+    expect(chosen.stdout).toContain("two");
   });
 
   it("need a name, and must be messages", async () => {

@@ -1,7 +1,13 @@
 /** Imports messages as sessions. Loads the AI SDK only then: reading a store does not need it. */
 
 import { check, name, oneOf, optionsOf, time } from "../../validation/index.ts";
-import { parseSessionId, type EventLog } from "../../events/index.ts";
+import {
+  defined,
+  jsonObjectSchema,
+  parseSessionId,
+  type EventLog,
+  type JsonObject,
+} from "../../events/index.ts";
 import {
   droppedOfModelMessages,
   droppedOfUIMessages,
@@ -28,6 +34,8 @@ export interface MessageImportOptions {
 interface MessagesOptions extends MessageImportOptions {
   /** Whose messages they are. Default: by the names that only they use. */
   readonly from?: MessageKind;
+  /** Of each session, to choose them by. */
+  readonly metadata?: JsonObject;
 }
 
 export interface ImportedMessages extends Imported {
@@ -38,7 +46,10 @@ export interface ImportedMessages extends Imported {
 }
 
 const schema = optionsOf<MessageImportOptions>({ time }, { as: name });
-const anySchema = optionsOf<MessagesOptions>({ time, from: oneOf(...messageKinds) }, { as: name });
+const anySchema = optionsOf<MessagesOptions>(
+  { time, from: oneOf(...messageKinds), metadata: jsonObjectSchema },
+  { as: name },
+);
 
 export async function importMessages(
   log: EventLog,
@@ -64,7 +75,7 @@ interface NamedTranscript extends MessageTranscript {
 export async function transcriptsOf(
   value: unknown,
   as: string,
-  { from, time: given }: Omit<MessagesOptions, "as">,
+  { from, time: given, metadata }: Omit<MessagesOptions, "as">,
 ): Promise<readonly NamedTranscript[]> {
   const importedAt = given ?? Date.now();
   const calls = loggedCalls(plainMessages(from ?? "model-messages", value));
@@ -89,6 +100,11 @@ export async function transcriptsOf(
   }
   return found.map((one, index) => ({
     ...one,
+    events: one.events.map((event) =>
+      event.type === "session.created"
+        ? { ...event, data: { ...event.data, ...defined({ metadata }) } }
+        : event,
+    ),
     session: parseSessionId(found.length === 1 ? as : `${as}-${index + 1}`),
   }));
 }

@@ -246,6 +246,11 @@ export const importOptions = [
     "--as <id>",
     "the session's id (default: its own id; messages need one, and several talks get <id>-1, <id>-2 …)",
   ),
+  option(
+    "--metadata <key=value>",
+    "of the sessions that messages become, to choose them by; key:=json for other values than texts (repeatable)",
+    metadataValue,
+  ),
   option("--no-verify", "import even if it breaks a law or its media are missing"),
   option("--blobs <folder>", "the folder with media that are not in the file"),
 ] as const;

@@ -134,10 +134,12 @@ function counted(dropped: readonly DroppedContent[]): string {
 
 async function read(
   { name, lines: given }: ReadSource,
-  { as, verify, from, blobs }: Options,
+  { as, verify, from, blobs, metadata }: Options,
 ): Promise<Read> {
   const { first, lines } = await begun(given);
   if (from === "session" || (from === "auto" && HEADER.test(first))) {
+    if (metadata !== undefined)
+      throw new UsageError("--metadata is for messages: a session has its own already.");
     const file = await CheckedFile.of(lines, as === undefined ? { verify } : { as, verify });
     const blobsFrom = blobs === undefined ? {} : { blobsFrom: folderBlobs(resolve(blobs)) };
     const session: Found = {
@@ -153,7 +155,10 @@ async function read(
       `${blobs === undefined ? "--no-verify" : "--blobs"} is for sessions: messages are imported as they are, media and all.`,
     );
   }
-  const found = await transcriptsOf(value, as ?? "unnamed", from === "auto" ? {} : { from });
+  const found = await transcriptsOf(value, as ?? "unnamed", {
+    ...(from === "auto" ? {} : { from }),
+    ...(metadata && { metadata }),
+  });
   if (as === undefined) throw new UsageError("Messages have no session name: give one with --as.");
   const sessions = found.map(({ session, events, ...messages }): Found => {
     const bring: Found["bring"] = (log) => appendImported(log, session, events);
