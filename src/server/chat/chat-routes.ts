@@ -1,7 +1,13 @@
 /** The routes that `useChat` calls, and the messages that its page begins with. */
 
 import type { Permission } from "../../commands/index.ts";
-import { defined, TurnlogError, type EventLog } from "../../events/index.ts";
+import {
+  defined,
+  entryOf,
+  TurnlogError,
+  type EventLog,
+  type SessionEvent,
+} from "../../events/index.ts";
 import { z } from "zod";
 import {
   type SessionView,
@@ -21,6 +27,7 @@ import {
   uiEncoder,
   uiMessages,
   type EventEncoder,
+  type SessionMessage,
   type UIMessagesState,
 } from "../../ui/index.ts";
 
@@ -132,19 +139,38 @@ export function chatRoutes(): readonly Route[] {
       }),
       absent: noMessages,
       handle: async ({ query: { limit = 50, before }, open, runtime, session, ...call }) => {
-        const { position, queue } = await (await open()).view();
-        const state = await folds.at(runtime.log, call, position);
-        const all = activeMessages(state);
-        const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before);
+        const opened = await open();
+        const view = await opened.view();
+        const wanted = { limit, before };
+        const state = await folds.at(runtime.log, opened, view, call, wanted);
+        const { end, from, messages } = pageOf(state, wanted);
         if (end < 0) throw unknownMessage(session, before);
-        const from = Math.max(0, end - limit);
-        const messages = all.slice(from, end);
         const ids = new Set(messages.map(({ id }) => id));
         const versions = messageVersions(state).filter(({ id }) => ids.has(id));
+        const { position, queue } = view;
         return json({ messages, versions, more: from > 0, position, queue });
       },
     }),
   ];
+}
+
+interface WantedPage {
+  readonly limit: number;
+  readonly before: string | undefined;
+}
+
+interface MessagePage {
+  /** Where it begins among the messages of a fold; negative if it may begin before them. */
+  readonly from: number;
+  /** -1 for a page before a message that the fold does not have. */
+  readonly end: number;
+  readonly messages: readonly SessionMessage[];
+}
+
+function pageOf(state: UIMessagesState, { limit, before }: WantedPage): MessagePage {
+  const all = activeMessages(state);
+  const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before);
+  return { from: end - limit, end, messages: all.slice(Math.max(0, end - limit), end) };
 }
 
 /** What the AI SDK takes for a chat without a reply. */
@@ -222,11 +248,14 @@ async function* changes(
 }
 
 // The UI messages of sessions for pages that load. Folds of the newest sessions are kept, so that a load
-// reads only the events that came since.
+// reads only the events that came since. A fold begins with the turns that a page shows: a long chat opens as
+// quickly as a short one.
 
 interface Kept {
   readonly revisions: LineRevisions;
   readonly state: UIMessagesState;
+  /** The end of the turn before the first one that is folded; 0 if all are. */
+  readonly after: number;
   readonly position: number;
 }
 
@@ -236,10 +265,13 @@ class MessageFolds {
   /** By audience and session: they are shown different things. */
   readonly #kept = new Map<string, Kept>();
 
+  /** The messages of all turns, or of so many of the newest ones that a page is among them. */
   async at(
     log: EventLog,
+    opened: Session,
+    { history, position }: SessionView,
     { ui, audience }: Pick<Call, "ui" | "audience">,
-    position: number,
+    wanted: WantedPage,
   ): Promise<UIMessagesState> {
     const { session } = ui;
     const { initial, fold } = uiMessages(ui);
@@ -250,14 +282,32 @@ class MessageFolds {
       known.position <= position &&
       // Earlier content has been erased, so the states that were folded from it must go too.
       (await isUnerased(log, known.revisions));
-    const { revisions, ...kept } = isKept
-      ? known
-      : { revisions: await lineRevisions(log, session), state: initial, position: 0 };
-    let { state } = kept;
-    for await (const event of log.read(session, { from: kept.position + 1, to: position }))
-      state = fold(state, event);
-    this.#keep(key, { revisions, state, position });
-    return state;
+    const ends = history.filter(({ kind }) => kind === "turn-end");
+    let kept = isKept ? known : undefined;
+    for (let first = kept?.after ?? position; ;) {
+      if (kept === undefined) {
+        // Each time more of the chat, so that a page that goes back reads it few times.
+        const turns = wanted.limit + 1 + 4 * ends.filter((end) => end.position > first).length;
+        const after = ends.at(-turns)?.position ?? 0;
+        const revisions = await lineRevisions(log, session);
+        const branch = await branchOf(opened, after);
+        kept = { revisions, state: { ...initial, branch }, after, position: after };
+      }
+      const { after } = kept;
+      let { state } = kept;
+      let isWhole = true;
+      for await (const event of log.read(session, { from: kept.position + 1, to: position })) {
+        isWhole &&= !isOfEarlier(state, event);
+        state = fold(state, event);
+      }
+      // What the first message follows is not known, so a page does not begin with it.
+      if (after === 0 || (isWhole && pageOf(state, wanted).from > 0)) {
+        this.#keep(key, { ...kept, state, position });
+        return state;
+      }
+      first = after;
+      kept = undefined;
+    }
   }
 
   #keep(key: string, kept: Kept): void {
@@ -266,4 +316,23 @@ class MessageFolds {
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
   }
+}
+
+/** Whether an event delivers a message that was accepted before the first turn that is folded. */
+function isOfEarlier({ encoder }: UIMessagesState, { type, data }: SessionEvent): boolean {
+  return (
+    type === "message.delivered" &&
+    data.ids.some((id) => entryOf(encoder.contents, id) === undefined)
+  );
+}
+
+/** The branch of a position of the active line. */
+async function branchOf(session: Session, position: number): Promise<number> {
+  const branches = await session.branches();
+  let branch = branches.find(({ active }) => active);
+  while (branch !== undefined && branch.id > position) {
+    const { parent } = branch;
+    branch = branches.find(({ id }) => id === parent);
+  }
+  return branch?.id ?? 1;
 }
