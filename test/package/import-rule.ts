@@ -422,6 +422,7 @@ const mayImport: Modules = {
   compare: ["events", "folds", "projections", "shared", "context", "agent", "state", "replay"],
   "server/route": [
     "events",
+    "shared",
     "validation",
     "ui",
     "state",

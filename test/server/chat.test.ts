@@ -500,6 +500,7 @@ describe("a posted chat", () => {
         request: ({ style, tenant }, { actor = "" }) => ({
           options: { style: String(style) },
           context: { tenant: String(tenant), by: actor },
+          agent: undefined,
         }),
       },
     );

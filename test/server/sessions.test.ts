@@ -297,6 +297,11 @@ describe("approvals and outputs over HTTP", () => {
     expect(await open.json(`/api/approvals/${approvalId}`, approve)).toMatchObject({
       status: "already-answered",
     });
+    const nothing = await open.ask("/api/approvals/nothing", approve);
+    expect(await nothing.json()).toMatchObject({
+      code: "INVALID_INPUT",
+      detail: expect.stringContaining('"nothing" is no `approvalId`') as unknown,
+    });
     const other = await open.ask(`/api/approvals/${approvalId}`, { body: { approved: false } });
     expect([other.status, await other.json()]).toMatchObject([409, { code: "APPROVAL_ANSWERED" }]);
     const output = { body: { output: { city: "Ulm" } } };

@@ -2,15 +2,16 @@
 
 import { z } from "zod";
 import { TurnlogError, type JsonObject, type JsonValue } from "../../events/index.ts";
+import { toJson } from "../../shared/index.ts";
 
 /** What a message of a page asks of its turn. */
 export interface RequestedTurn {
   /** For the agent's `prepareCall`, validated by its `callOptionsSchema`. */
-  readonly options?: JsonValue;
+  readonly options?: JsonValue | undefined;
   /** For `contextFor` and the tools, as `about.context` of `session.send`. */
-  readonly context?: JsonObject;
+  readonly context?: JsonObject | undefined;
   /** The name of the agent of a new session, in a runtime with several. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
 }
 
 const turnSchema: z.ZodType<RequestedTurn> = z.strictObject({
@@ -42,7 +43,7 @@ export async function requestedTurn<Permission>(
       { details: { option: unknown } },
     );
   if (request === undefined) return {};
-  const { data, error } = turnSchema.safeParse(await request(own, permission));
+  const { data, error } = turnSchema.safeParse(toJson(await request(own, permission)));
   if (data !== undefined) return data;
   throw new TurnlogError(
     "CALLBACK_FAILED",

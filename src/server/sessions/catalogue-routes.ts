@@ -8,7 +8,12 @@ import {
   type Command,
   type Parameter,
 } from "../../commands/index.ts";
-import { jsonObjectSchema, parseSessionId, sessionOfAsked } from "../../events/index.ts";
+import {
+  jsonObjectSchema,
+  parseSessionId,
+  sessionOfAsked,
+  TurnlogError,
+} from "../../events/index.ts";
 import type { Session, Turn } from "../../runtime/index.ts";
 import { flag } from "../../validation/index.ts";
 import {
@@ -58,7 +63,7 @@ function routeOf(first: Served, group: readonly Served[]): Route {
     action: group.every(({ permission }) => permission === first.permission)
       ? first.permission
       : (given = {}) => asked(given).permission,
-    ...(isWhole ? { sessionOf: ({ params }) => sessionOfAsked(params[inPath] ?? "") } : {}),
+    ...(isWhole ? { sessionOf: ({ params }) => sessionNamedIn(inPath, params[inPath] ?? "") } : {}),
     ...(method === "post"
       ? { body: fields.safeParse({}).success ? fields.optional() : fields }
       : { query: fields }),
@@ -69,6 +74,17 @@ function routeOf(first: Served, group: readonly Served[]): Route {
       return await carryOut(asked(given), given, call);
     },
   });
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for a text that is no id of a question */
+function sessionNamedIn(field: string, id: string): string {
+  const session = sessionOfAsked(id);
+  if (session !== "") return session;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `${JSON.stringify(id)} is no \`${field}\`. GET /api/approvals has those of what waits.`,
+    { details: { option: field } },
+  );
 }
 
 /** What may be sent to the route: fields that not all commands have are optional. */
