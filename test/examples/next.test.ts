@@ -1,6 +1,6 @@
 /**
  * The example of Next.js as a user builds it: the packed package, a real `next build` and `next start`, a killed
- * server. npm installs Next.js, so only in long runs.
+ * server, its page in Chromium. npm installs Next.js, so only in long runs.
  */
 
 import { execFile, spawn, type ChildProcess } from "node:child_process";
@@ -10,9 +10,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { readUIMessageStream, type UIMessage } from "ai";
+import { chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { chatTransport, createClient } from "../../src/public/client.ts";
+import { browserAbsent, browserPath } from "../browser/stage.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { packed } from "../support/packed.ts";
 import { long } from "../support/runs.ts";
@@ -29,9 +31,9 @@ interface Started {
   readonly url: string;
 }
 
-async function started(): Promise<Started> {
+async function started(port = "0"): Promise<Started> {
   const next = join(app, "node_modules/next/dist/bin/next");
-  const child = spawn(process.execPath, [next, "start", "--port", "0"], { cwd: app, env });
+  const child = spawn(process.execPath, [next, "start", "--port", port], { cwd: app, env });
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
   for (;;) {
@@ -66,6 +68,10 @@ describe.skipIf(!long)(`the example of Next.js${needs}`, () => {
       .parse(JSON.parse(await readFile(join(app, "package.json"), "utf8")));
     manifest.dependencies["turnlog"] = file;
     await writeFile(join(app, "package.json"), JSON.stringify(manifest));
+    // Slow enough to be killed in the middle of a reply.
+    const sessions = join(app, "app/sessions.ts");
+    const code = await readFile(sessions, "utf8");
+    await writeFile(sessions, code.replace("offlineModel()", "offlineModel({ delay: 50 })"));
     await run("npm", ["install", "--no-audit", "--no-fund"], { cwd: app, env });
     await run("npm", ["run", "build"], { cwd: app, env });
   });
@@ -94,4 +100,37 @@ describe.skipIf(!long)(`the example of Next.js${needs}`, () => {
     expect(messages.map(text)).toEqual(["Hello", text(reply)]);
     await killed(second);
   });
+
+  it.skipIf(browserPath === undefined)(
+    `goes on in its page after a kill in the middle of a reply, with every word once${browserPath === undefined ? ` (${browserAbsent})` : ""}`,
+    async () => {
+      const first = await started();
+      const session = createClient({ baseUrl: first.url }).session("first");
+      const [, known] = (await session.messages()).messages;
+      const browser = await chromium.launch({
+        executablePath: browserPath ?? "",
+        args: ["--headless", "--no-sandbox", "--disable-gpu"],
+      });
+      try {
+        const page = await browser.newPage();
+        await page.goto(first.url);
+        await page.fill("input", "Hello");
+        await page.click("text=Send");
+        const reply = page.locator("[data-role=assistant]").nth(1);
+        await reply.filter({ hasText: text(known).slice(0, 10) }).waitFor();
+        await killed(first);
+        expect(await reply.textContent()).not.toBe(text(known));
+        const second = await started(new URL(first.url).port);
+        const expected = ["Hello", text(known), "Hello", text(known)];
+        const shown = page.locator("[data-role]");
+        await expect.poll(() => shown.allTextContents()).toEqual(expected);
+        await page.reload();
+        await expect.poll(() => shown.allTextContents()).toEqual(expected);
+        expect((await session.messages()).messages.map(text)).toEqual(expected);
+        await killed(second);
+      } finally {
+        await browser.close();
+      }
+    },
+  );
 });
