@@ -5,7 +5,7 @@
 
 import { generateText, type LanguageModel, type ToolSet } from "ai";
 import { nameOf, prepareAgent, type Agent } from "../agent/index.ts";
-import { modelCatalogue, uncheckedCallCost, type KnownLimits } from "../context/index.ts";
+import { shippedCatalogue, uncheckedCallCost, type KnownLimits } from "../context/index.ts";
 import {
   defined,
   parseSessionId,
@@ -33,10 +33,10 @@ import { pair, type PairAllowed } from "./pairing.ts";
 import { report, type ComparedSession, type Comparison, type Miss } from "./report.ts";
 import {
   asResult,
-  isAtRest,
   resultIn,
   resultSession,
   sideBySide,
+  type MadeResult,
   type StoredResult,
 } from "./results.ts";
 
@@ -97,8 +97,8 @@ export interface CompareOptions {
   /** The most that the candidate and simulated answers may cost, in US dollars. Default: no limit. */
   readonly budget?: { readonly dollars: number };
   /**
-   * Keeps each finished run as a closed session. A later call with the same experiment does not repeat it; runs that
-   * stopped within a turn are made again.
+   * Keeps each run as a closed session. A later call with the same experiment does not repeat it; runs that failed or
+   * were stopped by the budget are not kept, and are made again.
    */
   readonly results?: EventLog;
   /** Where the media of the recordings are. Default: those of the log. */
@@ -123,7 +123,7 @@ export async function compare(source: CompareSource, options: CompareOptions): P
   const sessions = await namesOf(source, options);
   if (sessions.length === 0)
     throw new TurnlogError("INVALID_INPUT", "There is no session to compare: none fits the query.");
-  const comparison = new Experiment(source, options, { catalogue: await modelCatalogue() });
+  const comparison = new Experiment(source, options, await shippedCatalogue());
   const jobs = sessions.flatMap((session) =>
     Array.from({ length: runs }, (_, index) => ({ session, run: index + 1 })),
   );
@@ -188,7 +188,8 @@ class Experiment {
       (why) => why,
     );
     if (typeof read === "string") return failed(session, run, read);
-    const { known, recorded } = read;
+    const { agent, known, recorded } = read;
+    if (this.#options.budget !== undefined) assertPriced(nameOf(agent.model), known);
     const result = await this.#result({ session, run, ...read });
     const candidate = laneOf(session, result.events, known);
     return {
@@ -247,7 +248,7 @@ class Experiment {
 
   /** The run, as an earlier call kept it, or made now. */
   async #result(job: Job): Promise<StoredResult> {
-    const { results, allow = [] } = this.#options;
+    const { results, allow = [], onMiss = "stop" } = this.#options;
     if (results === undefined) return await this.#run(job);
     const { description } = await prepareAgent(job.agent);
     const about = {
@@ -256,19 +257,20 @@ class Experiment {
       run: job.run,
       at: job.events.length,
       agent: description.digest,
+      onMiss: policyText(onMiss),
       allow,
     };
     const name = parseSessionId(resultSession(about));
     const kept = await resultIn(results, name, about);
     if (kept !== undefined) return { ...kept, scores: await this.#scores(job, kept.events) };
     const made = await this.#run(job);
-    // A run that stopped within a turn is made again.
-    if (isAtRest(made.events) && this.#options.signal?.aborted !== true)
+    // A run that ended for want of money, or failed, is made again.
+    if (made.stopped === undefined || made.stopped.at === "miss")
       await results.append(name, "none", asResult(made, about));
     return made;
   }
 
-  async #run(job: Job): Promise<StoredResult> {
+  async #run(job: Job): Promise<MadeResult> {
     const { session, events, agent, known } = job;
     const { agent: given, same, signal, onMiss = "stop" } = this.#options;
     const blobs = this.#options.blobs ?? (isList(this.#source) ? undefined : this.#source.blobs);
@@ -290,10 +292,10 @@ class Experiment {
             return { output: answer.output };
           },
         }),
-      (why) => ({ events: [], stopped: { at: "failure", step: 0, why } }),
+      (why) => ({ events: [], ending: [], stopped: { at: "failure", step: 0, why } }),
     );
     const scores = await this.#scores(job, tried.events);
-    return { events: tried.events, misses, scores, ...defined({ stopped: tried.stopped }) };
+    return { ...tried, misses, scores };
   }
 }
 
@@ -350,6 +352,15 @@ async function replayOf(
 // Answers of a policy.
 
 type Usage = Awaited<ReturnType<typeof generateText>>["usage"];
+
+/** What identifies a policy among those of one experiment. */
+function policyText(policy: MissPolicy): string {
+  if (typeof policy === "function") return "function";
+  if (policy === "stop") return policy;
+  if ("live" in policy) return `live: ${policy.live.join(", ")}`;
+  const { provider, modelId } = nameOf(policy.simulate);
+  return `simulate: ${provider}:${modelId}`;
+}
 
 type PolicyAnswer = { readonly policy: Miss["policy"] } & (
   | { readonly output: unknown }
@@ -410,6 +421,18 @@ function jsonOf(text: string): unknown {
 /** Tokens that a reply without a limit is expected to take at most. */
 const REPLY_TOKENS = 4096;
 
+/** Why a model may not be called under a budget: it has no price. */
+function unpriced({ provider, modelId }: ModelName): string {
+  return `No price of ${provider}:${modelId} is known, so no budget can be kept. Set it in context.limits: { "${modelId}": { prices: { input: 3, output: 15 } } }, in dollars for a million tokens.`;
+}
+
+/** A budget that stops every run would be a report of nothing. @throws TurnlogError `INVALID_INPUT` */
+function assertPriced(model: ModelName, known: KnownLimits): void {
+  const usage = { basis: "estimated", inputTokens: 1, outputTokens: 1 } as const;
+  if (uncheckedCallCost(model, usage, Date.now(), known) === undefined)
+    throw new TurnlogError("INVALID_INPUT", unpriced(model));
+}
+
 class Spending {
   readonly #most: number | undefined;
   #spent = 0;
@@ -436,8 +459,7 @@ class Spending {
           outputTokens: agent.maxOutputTokens ?? REPLY_TOKENS,
         } as const;
         const price = uncheckedCallCost(called, usage, Date.now(), known);
-        if (price === undefined)
-          return `No price of ${called.provider}:${called.modelId} is known, so no budget can be kept: set it in context.limits.`;
+        if (price === undefined) return unpriced(called);
         if (this.#spent + this.#reserved + price > this.#most)
           return `The next call could pass the budget of $${this.#most}.`;
         free();

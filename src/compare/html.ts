@@ -24,7 +24,7 @@ export function htmlOf(comparison: Comparison): string {
 <title>${escaped(experiment)}</title>
 <style>${STYLE}</style></head>
 <body><h1>${escaped(experiment)}</h1>
-<p>${escaped(candidate)}</p>
+${candidate === experiment ? "" : `<p>${escaped(candidate)}</p>`}
 <p>${amount(counts.sessions, "session")}, ${amount(counts.runs, "run")}, ${amount(counts.misses, "call")} that the recordings could not answer. ${counts.replayed} of ${counts.runs} recordings were proved to repeat exactly.</p>
 ${verdictsHtml(comparison)}
 ${figuresHtml(comparison)}
@@ -42,7 +42,7 @@ ${sessions.map(sessionHtml).join("\n")}
 function verdictsHtml({ counts, shares }: Comparison): string {
   const cards = (["equal", "better", "worse", "different", "stopped"] as const).map((verdict) => {
     const { value, low = 0, high = 0 } = shares[verdict];
-    return `<div class="card ${verdict}"><b>${counts[verdict]}</b> ${verdict}<small>${percent(value)} (${percent(low)} to ${percent(high)})</small></div>`;
+    return `<div class="card ${counts[verdict] > 0 ? verdict : ""}"><b>${counts[verdict]}</b> ${verdict}<small>${percent(value)} (${percent(low)} to ${percent(high)})</small></div>`;
   });
   return `<div class="cards">${cards.join("")}</div>`;
 }
@@ -150,7 +150,7 @@ small{color:light-dark(#5b5a55,#a8a9b0)}a{color:light-dark(#4f43c8,#a79dff)}
 .card{border:1px solid #8884;border-radius:10px;padding:.5rem .8rem}.card b{font-size:1.4rem}.card small{display:block}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;overflow-wrap:normal}
 th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8883}th:first-child{text-align:left}td small{display:block}
-details{border:1px solid #8884;border-radius:10px;padding:.5rem .9rem;margin:.5rem 0}summary{cursor:pointer}
+details{border:1px solid #8884;border-radius:10px;padding:.5rem .9rem;margin:.5rem 0}summary{cursor:pointer}[id]{scroll-margin-top:4rem}
 .mark{font-size:.8rem;border:1px solid;border-radius:6px;padding:0 .4rem}
 .better,.equal{color:light-dark(#1a7444,#6fd39b)}.worse{color:light-dark(#b3261e,#ff8f86)}.stopped{color:light-dark(#8a5300,#f2b95c)}
 .user{border-radius:8px;background:#8881;padding:.4rem .8rem}

@@ -22,6 +22,11 @@ export interface StoredResult {
   readonly stopped?: Omit<Stopped, "of">;
 }
 
+/** A run that was made now. `ending`: of the turn in which it stopped. */
+export interface MadeResult extends StoredResult {
+  readonly ending: readonly SessionEvent[];
+}
+
 /** Identifies a run: its experiment, its recording and how many events that had, and its agent. */
 export interface ResultOf {
   readonly experiment: string;
@@ -29,6 +34,8 @@ export interface ResultOf {
   readonly run: number;
   readonly at: number;
   readonly agent: string;
+  /** What a miss comes to. */
+  readonly onMiss: string;
   /** What may differ. */
   readonly allow: readonly PairAllowed[];
 }
@@ -42,6 +49,7 @@ const schema = z.object({
     run: z.int(),
     at: z.int(),
     agent: z.string(),
+    onMiss: z.string(),
     allow: z.array(z.enum(allowances)),
   }),
   misses: z.array(
@@ -58,13 +66,10 @@ const schema = z.object({
     .exactOptional(),
 });
 
-/** Whether a run can be kept: a runtime would continue a session that stopped within a turn. */
-export function isAtRest(events: readonly SessionEvent[]): boolean {
-  const last = events.findLast(({ type }) => type === "turn.started" || type === "turn.ended");
-  return events.length > 0 && last?.type !== "turn.started";
-}
-
-export function asResult({ events, ...rest }: StoredResult, about: ResultOf): readonly NewEvent[] {
+export function asResult(
+  { events, ending, ...rest }: MadeResult,
+  about: ResultOf,
+): readonly NewEvent[] {
   const metadata = { experiment: about.experiment, of: about.of, run: String(about.run) };
   const named = events.map(({ position: _, ...event }): NewEvent =>
     event.type === "session.created"
@@ -79,6 +84,7 @@ export function asResult({ events, ...rest }: StoredResult, about: ResultOf): re
   return [
     ...named,
     { type: TYPE, time, data: json },
+    ...ending.map(({ position: _, ...event }): NewEvent => event),
     { type: "session.closed", time, data: { reason: "A run of a comparison is kept as it was." } },
   ];
 }
@@ -114,11 +120,13 @@ export async function resultIn(
 ): Promise<StoredResult | undefined> {
   if ((await results.revision(name)) === 0) return undefined;
   const found = resultOf(await Array.fromAsync(results.read(name)));
-  const { agent, at, of } = found?.about ?? {};
-  if (found === undefined || agent !== about.agent || at !== about.at || of !== about.of)
+  const { agent, at, of, onMiss } = found?.about ?? {};
+  const isSame =
+    agent === about.agent && at === about.at && of === about.of && onMiss === about.onMiss;
+  if (found === undefined || !isSame)
     throw new TurnlogError(
       "INVALID_INPUT",
-      `The results have session ${name} already, of another agent or recording. Give the experiment another name.`,
+      `The results have session ${name} already, of another agent, recording or policy. Give the experiment another name.`,
       { session: name },
     );
   return found;

@@ -90,7 +90,7 @@ export {
   SHORTEST_LIFETIME_MS,
 } from "./models/cache-rules.ts";
 export { type ModelFamily, modelFamily } from "./models/model-family.ts";
-export { modelCatalogue } from "./models/model-catalogue.ts";
+export { modelCatalogue, shippedCatalogue } from "./models/model-catalogue.ts";
 export {
   type KnownLimits,
   type ModelCatalogue,

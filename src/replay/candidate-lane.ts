@@ -292,7 +292,12 @@ export class CandidateLane implements StageLane {
     const answer = await order.during(onMiss(call));
     if (answer !== undefined) return answer.output;
     const asked = `${call.toolName} with ${cutShort(JSON.stringify(call.input), INPUT_LENGTH)}`;
-    this.stop({ at: "miss", why: `The recording has no answer to ${asked}.` });
+    const known = call.recorded.filter(({ input }) => isDeepStrictEqual(input, call.input)).length;
+    const why =
+      known === 0
+        ? `The recording has no answer to ${asked}.`
+        : `The recording answers ${asked} only ${known === 1 ? "once" : `${known} times`}.`;
+    this.stop({ at: "miss", why });
     return await never();
   }
 

@@ -2,11 +2,18 @@
  * Tries an agent on a recorded session: its model is called, its tools answer from the recording. For `compare`.
  */
 
+import type { Agent } from "../agent/index.ts";
+import { createRuntime } from "../runtime/index.ts";
+import { describedAgent } from "../projections/index.ts";
+import { isIdle, readSessionState } from "../state/index.ts";
 import { memoryBlobs } from "../store/blobs/index.ts";
 import {
+  defined,
   renumbered,
   replayableEvents,
+  type AgentDescription,
   type BlobStore,
+  type EventLog,
   type NewEvent,
   type SessionEvent,
 } from "../events/index.ts";
@@ -32,6 +39,8 @@ export interface Tried {
   readonly events: readonly SessionEvent[];
   /** Absent if the candidate came to the end of the recording. */
   readonly stopped?: LaneStop;
+  /** Behind them, so that nobody continues the turn in which it stopped. */
+  readonly ending: readonly SessionEvent[];
 }
 
 /** Milliseconds without an event, and without work that takes time, after which nothing is expected any more. */
@@ -66,7 +75,40 @@ export async function tryCandidate(
   const name = await stage.play();
   stopping[Symbol.dispose]();
   const made = await Array.fromAsync(log.read(name));
-  return { events: made, ...(lane.stopped && { stopped: lane.stopped }) };
+  await endTurn(log, name, made, agentOf);
+  const ending = await Array.fromAsync(log.read(name, { from: made.length + 1 }));
+  return { events: made, ending, ...(lane.stopped && { stopped: lane.stopped }) };
+}
+
+/** Ends the turn in which a lane stopped. A turn that was cancelled calls no model and no tool. */
+async function endTurn(
+  log: EventLog,
+  session: string,
+  made: readonly SessionEvent[],
+  agentOf: (recorded: AgentDescription) => Agent,
+): Promise<void> {
+  const state = await readSessionState(log, session);
+  const agent = made.reduce<AgentDescription | undefined>(
+    (before, event) => describedAgent(event) ?? before,
+    undefined,
+  );
+  if (agent === undefined || isIdle(state)) return;
+  const { machine, position, queue } = state;
+  const time = made.at(-1)?.time ?? 0;
+  const ids = queue.waiting.map(({ id }) => id);
+  const { turn } = machine.context;
+  await log.append(session, position, [
+    ...(ids.length === 0 ? [] : [{ type: "message.withdrawn", time, data: { ids } } as const]),
+    { type: "turn.cancel-requested", time, data: { turn, reason: "The run stopped here." } },
+  ]);
+  const own = agentOf(agent);
+  await using runtime = await createRuntime({
+    log,
+    ...(agent.name === undefined ? { agent: own } : { agents: { [agent.name]: own } }),
+    recovery: "stop",
+    testing: { clock: () => time },
+  });
+  await (await runtime.session(session, defined({ agent: agent.name }))).atRest();
 }
 
 /** Reads from a store of blobs, and writes to none. @param onMissing - Called for a file that is in none */

@@ -135,7 +135,7 @@ describe("a candidate", () => {
     expect(ended).toMatchObject({ code: 1 });
     expect(ended.stdout).toMatch(/^refunds\n/);
     expect(ended.stdout).toContain("1 stopped\n");
-    expect(ended.stdout).toContain("1 call had no answer in the recordings.\n");
+    expect(ended.stdout).toContain("1 call had no answer in the recordings: refund 1.\n");
     expect(ended.stdout).toMatch(/Read first:\n {2}one: .*refund/);
     expect(ended.stderr).toMatch(/^1\/1 one: stopped\. .*refund/m);
     expect(await readFile(folder.at("report.html"), "utf8")).toMatch(/^<!doctype html>[^]*refund/);

@@ -203,8 +203,9 @@ describe("a candidate", () => {
       budget: { dollars: 0.2 },
     });
     expect(sessions[0]?.stopped).toMatchObject({ at: "budget" });
-    const unknown = await tried(log, answers, { budget: { dollars: 100 } });
-    expect(unknown.sessions[0]?.stopped?.why).toContain("No price of turnlog:scripted is known");
+    await expect(tried(log, answers, { budget: { dollars: 100 } })).rejects.toThrow(
+      "No price of turnlog:scripted is known",
+    );
   });
 });
 
@@ -284,17 +285,27 @@ describe("many sessions", () => {
     );
   });
 
-  it("are closed where they are kept, and never go on: one that stopped within a turn is not kept", async () => {
+  it("are closed where they are kept, and never go on, also one that stopped within a turn", async () => {
     const log = await recorded(1);
     await using results = await openMemoryLog();
-    await tried(log, [lookup(17), refund(18), "Paid back."], { results, experiment: "stopped" });
-    expect(await Array.fromAsync(results.list())).toEqual([]);
+    const missing = [lookup(17), refund(18), "Paid back."];
+    const stopped = await tried(log, missing, { results, experiment: "stopped" });
+    expect(stopped.counts).toMatchObject({ stopped: 1 });
+    // Not asked a second time.
+    const again = await tried(log, [], { results, experiment: "stopped" });
+    expect(again.sessions).toEqual(stopped.sessions);
+    await expect(
+      tried(log, [], { results, experiment: "stopped", onMiss: { live: ["refund"] } }),
+    ).rejects.toThrow("policy");
     await tried(log, answers, { results, experiment: "e" });
-    await using runtime = await createRuntime({ log: results, agent: agentOf([refund(18)]) });
-    await expect((await runtime.session("e/s1/1")).send("Go on.")).rejects.toMatchObject({
-      code: "SESSION_CLOSED",
-    });
-    expect((await verifySession(results, "e/s1/1")).problems).toEqual([]);
+    const agent = agentOf([refund(18)]);
+    await using runtime = await createRuntime({ log: results, agent, recovery: "continue" });
+    for (const name of ["e/s1/1", "stopped/s1/1"]) {
+      await expect((await runtime.session(name)).send("Go on.")).rejects.toMatchObject({
+        code: "SESSION_CLOSED",
+      });
+      expect((await verifySession(results, name, { every: 1 })).problems).toEqual([]);
+    }
     expect(effects.count).toBe(0);
   });
 

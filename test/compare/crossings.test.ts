@@ -4,6 +4,7 @@ import {
   agentTool,
   createRuntime,
   openMemoryLog,
+  verifySession,
   type Agent,
   type Session,
 } from "../../src/public/index.ts";
@@ -309,15 +310,27 @@ async function record({ recorded, act }: Crossing) {
 
 it.each(Object.entries(crossings))("%s", { timeout: 10_000 }, async (_, crossing) => {
   const { log, id } = await record(crossing);
+  await using results = await openMemoryLog();
   const found = await Promise.all(
     Object.entries(crossing.candidates).map(async ([name, [candidate]]) => {
-      const { sessions } = await compare(log, { agent: candidate, sessions: [id] });
+      const { sessions } = await compare(log, {
+        agent: candidate,
+        sessions: [id],
+        results,
+        experiment: name,
+      });
       const [{ verdict, stopped } = {}] = sessions;
       return [name, stopped ? `${verdict} at ${stopped.at}, step ${stopped.step}` : verdict];
     }),
   );
   const expected = Object.entries(crossing.candidates).map(([name, [, result]]) => [name, result]);
   expect(found).toEqual(expected);
+  // What was kept is whole, and over.
+  for await (const { session } of results.list()) {
+    const { problems } = await verifySession(results, session);
+    const last = (await storedEvents(results, session)).at(-1);
+    expect([session, problems, last?.type]).toEqual([session, [], "session.closed"]);
+  }
   expect(effects).toEqual([]);
 });
 

@@ -79,7 +79,7 @@ describeAll("experiments", () => {
     await page.keyboard.press("Enter");
     await page.waitForSelector("h1 >> text=a/cheaper");
     expect(await page.textContent(".head")).toContain(
-      "turnlog:scripted, 3 sessions, 3 runs, 1 call without a recorded answer. Runs that stopped within a turn are not kept.",
+      "turnlog:scripted, 3 sessions, 3 runs, 1 call without a recorded answer. Runs that failed, or that the budget ended, are not kept.",
     );
     expect(await page.locator(".verdicts li").allTextContents()).toEqual([
       "equal 1 33 % (6 to 79)",

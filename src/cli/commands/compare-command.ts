@@ -273,10 +273,15 @@ function summaryLines(found: Comparison, data: Channel): readonly string[] {
     (verdict) => `${counts[verdict]} ${verdict}`,
   );
   const runs = counts.runs === counts.sessions ? "" : `, ${amount(counts.runs, "run")}`;
+  const missed = Map.groupBy(
+    found.sessions.flatMap((one) => one.misses),
+    ({ toolName }) => toolName,
+  );
+  const names = [...missed].map(([name, calls]) => `${visibleName(name)} ${calls.length}`);
   const misses =
     counts.misses === 0
       ? []
-      : [`${amount(counts.misses, "call")} had no answer in the recordings.`];
+      : [`${amount(counts.misses, "call")} had no answer in the recordings: ${names.join(", ")}.`];
   return [
     data.style("bold", visibleName(experiment)),
     ...(candidate === experiment ? [] : [visibleName(candidate)]),

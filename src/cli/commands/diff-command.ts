@@ -8,7 +8,7 @@ import {
   type Lane,
   type ReportedTurn,
 } from "../../compare/index.ts";
-import { modelCatalogue } from "../../context/index.ts";
+import { shippedCatalogue } from "../../context/index.ts";
 import type { EventLog } from "../../events/index.ts";
 import type { PromptChange, StandingChange } from "../../projections/index.ts";
 import { checkPosition, diffSession, type SessionDiff } from "../../state/index.ts";
@@ -61,7 +61,7 @@ function firstPosition(text: string): number {
 async function readLane(log: EventLog, session: string): Promise<Lane> {
   await checkPosition(log, session);
   const events = await Array.fromAsync(log.read(session));
-  return laneOf(session, events, { catalogue: await modelCatalogue() });
+  return laneOf(session, events, await shippedCatalogue());
 }
 
 interface Sides {

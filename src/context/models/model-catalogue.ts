@@ -1,7 +1,7 @@
 /** The context windows and prices of models: Pydantic's `genai-prices`, loaded on first use. */
 
 import type { PriceCalculationResult } from "@pydantic/genai-prices";
-import { deepFreeze, type ModelName, type TokenUsage } from "../../events/index.ts";
+import { deepFreeze, hasCode, type ModelName, type TokenUsage } from "../../events/index.ts";
 import { modelKey } from "../../projections/index.ts";
 import { optionalPackage } from "../../shared/index.ts";
 import type { ModelCatalogue, ModelLimits, ModelPrices } from "./model-limits.ts";
@@ -12,6 +12,16 @@ type Calculation = NonNullable<PriceCalculationResult>;
 const SAMPLE = 1000;
 /** Limits are read before each step; prices change at most each minute. */
 const MINUTE_MS = 60_000;
+
+/** As an option: none without its package, and windows and prices are those of `context.limits` alone. */
+export async function shippedCatalogue(): Promise<{ readonly catalogue?: ModelCatalogue }> {
+  try {
+    return { catalogue: await modelCatalogue() };
+  } catch (error) {
+    if (hasCode(error, "PACKAGE_MISSING")) return {};
+    throw error;
+  }
+}
 
 /**
  * Public context windows and prices of models, as of the installed version of the catalogue. Uses no

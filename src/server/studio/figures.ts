@@ -3,14 +3,13 @@
 import { billOf, type BillOptions, type SessionBill } from "../../bill/index.ts";
 import {
   callCost,
-  modelCatalogue,
+  shippedCatalogue,
   modelLimits,
   sessionCost,
   type ModelCatalogue,
   type SessionCost,
 } from "../../context/index.ts";
 import {
-  hasCode,
   type ModelName,
   type TokenUsage,
   TurnlogError,
@@ -54,13 +53,8 @@ function isSameModel(one: ModelName, other: ModelName): boolean {
 }
 
 export async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> {
-  loaded ??= modelCatalogue().then(
-    (catalogue) => ({ catalogue: withKnownCosts(catalogue) }),
-    (error: unknown) => {
-      // Without the catalogue's package, windows and prices are not known.
-      if (hasCode(error, "PACKAGE_MISSING")) return {};
-      throw error;
-    },
+  loaded ??= shippedCatalogue().then(({ catalogue }) =>
+    catalogue === undefined ? {} : { catalogue: withKnownCosts(catalogue) },
   );
   return await loaded;
 }

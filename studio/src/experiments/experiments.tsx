@@ -149,7 +149,7 @@ function Whole({ report }: { readonly report: ExperimentReport }) {
           {candidate}, {plural(counts.sessions, "session")}, {plural(counts.runs, "run")}
           {counts.misses > 0 && `, ${plural(counts.misses, "call")} without a recorded answer`}
           {unread > 0 && `. ${plural(unread, "run")} cannot be read here, or the recordings cannot`}
-          . Runs that stopped within a turn are not kept.
+          . Runs that failed, or that the budget ended, are not kept.
         </>
       }
       act={
