@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import { machineName } from "../machine.ts";
 import { measureAppending } from "./appending.ts";
+import { measureBilling } from "./billing.ts";
 import { measureListing } from "./listing.ts";
 import { measureFolding } from "./folding.ts";
 import { microText, type MicroReport } from "./micro-report.ts";
@@ -41,6 +42,8 @@ progress("rewinding");
 const rewinding = await measureRewinding();
 progress("lists of sessions");
 const listing = await measureListing();
+progress("sums of spending");
+const billing = await measureBilling(rounds);
 progress("settings of an agent");
 const settings = await measureSettings(rounds);
 progress("memory of sessions");
@@ -51,6 +54,7 @@ const report: MicroReport = {
   folding,
   rewinding,
   listing,
+  billing,
   settings,
   memory,
 };

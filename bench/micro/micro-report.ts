@@ -3,6 +3,7 @@
 import type { Spread } from "../statistics.ts";
 import { table } from "../table.ts";
 import type { Appending } from "./appending.ts";
+import type { Billing } from "./billing.ts";
 import type { Folding } from "./folding.ts";
 import type { Listing } from "./listing.ts";
 import type { Rewinding } from "./rewinding.ts";
@@ -15,6 +16,7 @@ export interface MicroReport {
   readonly folding: readonly Folding[];
   readonly rewinding: Rewinding;
   readonly listing: readonly Listing[];
+  readonly billing: Billing;
   readonly settings: readonly SettingCost[];
   readonly memory: SessionMemory;
 }
@@ -30,6 +32,8 @@ export function microText(report: MicroReport): string {
     rewinds(report.rewinding),
     "",
     lists(report.listing),
+    "",
+    billed(report.billing),
     "",
     settings(report.settings),
     "",
@@ -106,6 +110,14 @@ function rewinds({ byOneTurn, byHalf, nextPrompt, reopening, branches }: Rewindi
   ].join("\n");
 }
 
+function billed({ fold, question }: Billing): string {
+  return table([
+    ["sums of spending, CPU ÷ of the steps", ""],
+    ["the fold", fold.toFixed(4)],
+    ["a question after them, which reads the log", question.toFixed(3)],
+  ]);
+}
+
 function settings(rows: readonly SettingCost[]): string {
   return table([
     ["CPU of a turn ÷ of one without the setting", ""],
@@ -133,7 +145,7 @@ function memory({ known, idle, active, sleeping, waiting, speaking }: SessionMem
 }
 
 function bars(report: MicroReport): string {
-  const { appending, folding, rewinding, listing } = report;
+  const { appending, folding, rewinding, listing, billing } = report;
   const { sleeping } = report.memory;
   const [few, many] = listing;
   const toFew = (many?.newest.median ?? 9) / (few?.newest.median ?? 1);
@@ -168,6 +180,7 @@ function bars(report: MicroReport): string {
     ),
     row("10,000 steps: one by half ÷ its reopening", toReopening, "at most 1", toReopening <= 1),
     row("a page of 10,000 sessions ÷ one of 100", toFew, "at most 1.5", toFew <= 1.5),
+    row("summing what a step spent ÷ the step", billing.fold, "at most 0.02", billing.fold <= 0.02),
     row("10,000 sessions known, MB", knownMegabytes, "at most 50", knownMegabytes <= 50),
   ]);
 }

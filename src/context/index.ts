@@ -13,10 +13,9 @@ export {
   type PricedCall,
 } from "./spending/spending.ts";
 export {
-  addCell,
   type BillCell,
-  billCellSchema,
-  type BillCells,
+  BillCells,
+  billCellsSchema,
   billDimensions,
   type BillQuery,
   type BillRow,
@@ -26,6 +25,7 @@ export {
   paid,
   type Payer,
   payerSchema,
+  storedCells,
 } from "./spending/who-pays.ts";
 export { type WhatIf, whatIfSchema } from "./spending/what-if.ts";
 export { byImportance } from "./compaction/by-importance.ts";

@@ -39,6 +39,7 @@ const smallest: Readonly<Record<string, readonly Smallest[]>> = {
     { args: `${one} --quick`, says: "CPU of a step ÷ the bare loop's" },
     { args: `${one} --since HEAD`, says: "now ÷ before" },
   ],
+  "bench:bill": [{ args: "--sessions 50 --rounds 1", says: "the bill of 50 sessions" }],
   // Its verdict, which a busy machine may change, is not what is asked here.
   "bench:guard": [{ args: "", says: "CPU of a step ÷ the bare loop's" }],
   "bench:micro": [{ args: "--rounds 1", says: "all folds of a delta" }],

@@ -14,7 +14,7 @@ import {
 } from "../../events/index.ts";
 import { runningStepSchema, usage, type UsageState } from "../../projections/index.ts";
 import { uncheckedCallCost, type KnownLimits } from "../models/model-limits.ts";
-import { dayOf } from "./spending.ts";
+import { add, type Amount, dayOf, nothing } from "./spending.ts";
 
 /** What calls cost together. */
 export interface BillSums {
@@ -63,24 +63,70 @@ export interface BillRow extends BillSums {
   readonly of: JsonObject;
 }
 
-export const billCellSchema: z.ZodType<BillCell> = z.lazy(() =>
-  z.object({
-    day: z.string(),
-    actor: z.string().exactOptional(),
-    agent: z.string().exactOptional(),
-    model: z.string().exactOptional(),
-    purpose: z.enum(["answer", "retry", "summary"]),
-    subAgent: z.boolean(),
-    metadata: jsonObjectSchema,
-    calls: z.number(),
-    inputTokens: z.number(),
-    outputTokens: z.number(),
-    cacheReadTokens: z.number(),
-    cacheWriteTokens: z.number(),
-    dollars: z.number(),
-    unpriced: z.number(),
-  }),
-);
+/**
+ * A cell as it is stored: a process reads thousands for its first question, and names would be most of their text.
+ * They are checked by hand, as zod is slowest at first.
+ */
+type StoredCell = readonly [
+  day: string,
+  actor: string | null,
+  agent: string | null,
+  model: string | null,
+  purpose: BillCell["purpose"],
+  subAgent: boolean,
+  metadata: JsonObject,
+  ...sums: readonly number[],
+];
+
+export const billCellsSchema: z.ZodType<readonly BillCell[]> = z
+  .custom<readonly StoredCell[]>((value) => Array.isArray(value) && value.every(isStoredCell))
+  .transform((stored) => stored.map(cellOfStored));
+
+export function storedCells(cells: readonly BillCell[]): JsonValue {
+  return cells.map((cell): StoredCell => {
+    const { day, actor = null, agent = null, model = null, purpose, subAgent, metadata } = cell;
+    const { calls, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = cell;
+    const tokens = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
+    const sums = [calls, ...tokens, cell.dollars, cell.unpriced];
+    return [day, actor, agent, model, purpose, subAgent, metadata, ...sums];
+  });
+}
+
+function isStoredCell(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length !== 14) return false;
+  const fields: readonly unknown[] = value;
+  const [day, actor, agent, model, purpose, subAgent, metadata, ...sums] = fields;
+  return (
+    typeof day === "string" &&
+    [actor, agent, model].every((name) => name === null || typeof name === "string") &&
+    typeof purpose === "string" &&
+    typeof subAgent === "boolean" &&
+    typeof metadata === "object" &&
+    sums.every((sum) => typeof sum === "number")
+  );
+}
+
+function cellOfStored(stored: StoredCell): BillCell {
+  const [day, actor, agent, model, purpose, subAgent, metadata, ...sums] = stored;
+  const [calls = 0, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, ...rest] = sums;
+  const [cacheWriteTokens = 0, dollars = 0, unpriced = 0] = rest;
+  return {
+    day,
+    ...(actor !== null && { actor }),
+    ...(agent !== null && { agent }),
+    ...(model !== null && { model }),
+    purpose,
+    subAgent,
+    metadata,
+    calls,
+    inputTokens,
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    dollars,
+    unpriced,
+  };
+}
 
 /** A session at a position, as far as later calls need it. */
 export interface Payer {
@@ -217,25 +263,65 @@ function cellOf(
   };
 }
 
-/** Cells by day, payer, model and purpose, as JSON. */
-export type BillCells = Map<string, BillCell>;
+/**
+ * Cells, one for each day, payer, model and purpose. Most are read from a store and never added to: what finds a cell
+ * by its values, and the sums of a key, are made when they are needed.
+ */
+export class BillCells {
+  readonly #cells: BillCell[];
+  #places: Map<string, number> | undefined;
+  #spent: Map<string, Amount> | undefined;
 
-export function addCell(cells: BillCells, cell: BillCell): void {
-  const { day, actor, agent, model, purpose, subAgent, metadata } = cell;
-  const key = JSON.stringify([day, actor, agent, model, purpose, subAgent, metadata]);
-  const before = cells.get(key);
-  cells.set(key, before === undefined ? cell : { ...cell, ...added(before, cell) });
+  constructor(cells: readonly BillCell[] = []) {
+    this.#cells = [...cells];
+  }
+
+  get all(): readonly BillCell[] {
+    return this.#cells;
+  }
+
+  add(cell: BillCell): void {
+    this.#places ??= new Map(this.#cells.map((one, place) => [valuesOf(one), place]));
+    const values = valuesOf(cell);
+    const place = this.#places.get(values) ?? this.#cells.length;
+    const before = this.#cells[place];
+    this.#cells[place] = before === undefined ? cell : { ...cell, ...sumOf([before, cell]) };
+    this.#places.set(values, place);
+    if (this.#spent !== undefined) spend(this.#spent, cell);
+  }
+
+  /** What those with a value (JSON) under a key of the metadata sum to. */
+  spent(key: string, value: string): Amount {
+    if (this.#spent === undefined) {
+      this.#spent = new Map();
+      for (const cell of this.#cells) spend(this.#spent, cell);
+    }
+    return this.#spent.get(`${key} ${value}`) ?? nothing;
+  }
 }
 
-function added(one: BillSums, other: BillSums): BillSums {
+function valuesOf({ day, actor, agent, model, purpose, subAgent, metadata }: BillCell): string {
+  return JSON.stringify([day, actor, agent, model, purpose, subAgent, metadata]);
+}
+
+function spend(spent: Map<string, Amount>, { metadata, dollars, ...cell }: BillCell): void {
+  const tokens = cell.inputTokens + cell.outputTokens;
+  for (const [key, value] of Object.entries(metadata)) {
+    const name = `${key} ${JSON.stringify(value)}`;
+    spent.set(name, add(spent.get(name) ?? nothing, { tokens, dollars }));
+  }
+}
+
+function sumOf(all: readonly BillSums[]): BillSums {
+  const of = (name: keyof BillSums): number => all.reduce((sum, one) => sum + one[name], 0);
   return {
-    calls: one.calls + other.calls,
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
-    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
-    dollars: one.dollars + other.dollars,
-    unpriced: one.unpriced + other.unpriced,
+    calls: of("calls"),
+    inputTokens: of("inputTokens"),
+    outputTokens: of("outputTokens"),
+    cacheReadTokens: of("cacheReadTokens"),
+    cacheWriteTokens: of("cacheWriteTokens"),
+    dollars: of("dollars"),
+    unpriced: of("unpriced"),
   };
 }
 
@@ -246,7 +332,7 @@ export function billRows(cells: Iterable<BillCell>, query: BillQuery): readonly 
   const wanted = Object.entries(where).map(
     ([name, value]) => [name, JSON.stringify(value)] as const,
   );
-  const rows = new Map<string, BillRow>();
+  const rows = new Map<string, { readonly of: JsonObject; readonly cells: BillCell[] }>();
   for (const cell of cells) {
     if (cell.day < from || cell.day > to) continue;
     if (wanted.some(([name, value]) => JSON.stringify(valueOf(cell, name)) !== value)) continue;
@@ -254,29 +340,19 @@ export function billRows(cells: Iterable<BillCell>, query: BillQuery): readonly 
     const key = JSON.stringify(values);
     const row = rows.get(key);
     if (row !== undefined) {
-      rows.set(key, { of: row.of, ...added(row, cell) });
+      row.cells.push(cell);
       continue;
     }
     const of = names.flatMap((name, index) => {
       const value = values[index];
       return value === undefined ? [] : [[name, value] as const];
     });
-    rows.set(key, { of: Object.fromEntries(of), ...added(nothing, cell) });
+    rows.set(key, { of: Object.fromEntries(of), cells: [cell] });
   }
-  return [...rows.values()].toSorted(
-    (one, other) => other.dollars - one.dollars || other.inputTokens - one.inputTokens,
-  );
+  return [...rows.values()]
+    .map((row) => ({ of: row.of, ...sumOf(row.cells) }))
+    .toSorted((one, other) => other.dollars - one.dollars || other.inputTokens - one.inputTokens);
 }
-
-const nothing: BillSums = {
-  calls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  dollars: 0,
-  unpriced: 0,
-};
 
 export const billDimensions = ["day", "actor", "agent", "model", "purpose", "subAgent"] as const;
 

@@ -7,16 +7,16 @@
 import { z } from "zod";
 import {
   add,
-  addCell,
   type Amount,
-  billCellSchema,
+  BillCells,
+  billCellsSchema,
   billDimensions,
   nothing,
   noPayer,
   paid,
   payerSchema,
+  storedCells,
   type BillCell,
-  type BillCells,
   type KnownLimits,
   type Payer,
 } from "../../context/index.ts";
@@ -57,7 +57,6 @@ const WRITES_AT_ONCE = 100;
 const FORGOTTEN = "bill-forgotten";
 
 const daysSchema = z.lazy(() => z.array(z.string()));
-const cellsSchema = z.lazy(() => z.array(billCellSchema));
 const ownPayerSchema = z.lazy(() => z.object({ session: z.string(), payer: payerSchema }));
 
 /** What cannot be read may not stop the bill of all others. */
@@ -74,8 +73,6 @@ interface Day {
   /** The global position up to which its cells are complete. */
   position: number;
   readonly cells: BillCells;
-  /** By a key of the metadata and a value, as JSON. */
-  readonly spent: Map<string, Amount>;
   isChanged: boolean;
 }
 
@@ -118,14 +115,13 @@ export class BillModel {
   }
 
   *cells(): Generator<BillCell> {
-    for (const { cells } of this.#days.values()) yield* cells.values();
+    for (const { cells } of this.#days.values()) yield* cells.all;
   }
 
   /** What was spent on the days that begin with a text, by sessions with a value (JSON) under a key. */
   spent(key: string, value: string, period: string): Amount {
-    const name = `${key} ${value}`;
     const days = [...this.#days].filter(([day]) => day.startsWith(period));
-    return days.reduce((sum, [, { spent }]) => add(sum, spent.get(name) ?? nothing), nothing);
+    return days.reduce((sum, [, { cells }]) => add(sum, cells.spent(key, value)), nothing);
   }
 
   /** Resolves when it has everything that was in the log when this was called. */
@@ -155,7 +151,7 @@ export class BillModel {
         await this.#store();
       }
       const cells = await this.#cellsOf(session);
-      return cells.length === 0 ? undefined : toJson(cells);
+      return cells.length === 0 ? undefined : storedCells(cells);
     });
   }
 
@@ -182,7 +178,6 @@ export class BillModel {
   }
 
   async #catchUp(): Promise<void> {
-    await this.#options.ready();
     for (let before = await this.#lookUp(); ;) {
       const { stored } = before;
       if (stored !== undefined && !(this.#isMade && stored.position <= this.#position))
@@ -217,13 +212,15 @@ export class BillModel {
   async #takeStored({ state, position }: Snapshot): Promise<void> {
     const { log } = this.#options;
     this.#clear();
-    for (const day of daysSchema.safeParse(state).data ?? []) {
-      const stored = await log.loadSnapshot(ALL, this.#name(day));
-      const known = cellsSchema.safeParse(stored?.state);
+    const days = daysSchema.safeParse(state).data ?? [];
+    const all = await Promise.all(days.map((day) => log.loadSnapshot(ALL, this.#name(day))));
+    for (const [index, day] of days.entries()) {
+      const stored = all[index];
+      const known = billCellsSchema.safeParse(stored?.state).data;
       // Made again from the log.
-      if (stored === undefined || !known.success) return this.#clear();
-      for (const cell of known.data) this.#add(cell, 1);
-      this.#days.set(day, { ...this.#day(day), position: stored.position, isChanged: false });
+      if (stored === undefined || known === undefined) return this.#clear();
+      const cells = new BillCells(known);
+      this.#days.set(day, { cells, position: stored.position, isChanged: false });
     }
     this.#position = this.#stored = position;
     this.#isMade = true;
@@ -234,7 +231,7 @@ export class BillModel {
       this.#clear();
       const deleted = await Array.fromAsync(this.#options.log.deleted());
       for (const { spent } of deleted)
-        for (const cell of cellsSchema.safeParse(spent).data ?? []) this.#add(cell, 1);
+        for (const cell of billCellsSchema.safeParse(spent).data ?? []) this.#add(cell, 1);
       await this.#fold();
       const since = await Array.fromAsync(this.#options.log.deleted());
       this.#isMade = since.length === deleted.length;
@@ -243,10 +240,14 @@ export class BillModel {
 
   /** Adds the events behind its position. One that cannot be read is left out. */
   async #fold(): Promise<void> {
-    const { log, onWarning } = this.#options;
+    const { log, ready, onWarning } = this.#options;
+    let isReady = false;
     for (let skipped = 0; ; skipped++) {
       try {
         for await (const entry of allReadableEvents(log, this.#position + 1, onWarning)) {
+          // Loading the catalogue of prices takes as long as reading all sums.
+          if (!isReady) await ready();
+          isReady = true;
           if (!entry.event.type.startsWith("part.")) await this.#take(entry);
           this.#position = entry.position;
         }
@@ -275,19 +276,14 @@ export class BillModel {
     const day = this.#day(cell.day);
     // A day may have been stored with more than the rest.
     if (position <= day.position) return;
-    addCell(day.cells, cell);
+    day.cells.add(cell);
     day.isChanged = true;
-    const tokens = cell.inputTokens + cell.outputTokens;
-    for (const [key, value] of Object.entries(cell.metadata)) {
-      const name = `${key} ${JSON.stringify(value)}`;
-      day.spent.set(name, add(day.spent.get(name) ?? nothing, { tokens, dollars: cell.dollars }));
-    }
   }
 
   #day(day: string): Day {
     const known = this.#days.get(day);
     if (known !== undefined) return known;
-    const made: Day = { cells: new Map(), spent: new Map(), position: 0, isChanged: false };
+    const made: Day = { cells: new BillCells(), position: 0, isChanged: false };
     this.#days.set(day, made);
     return made;
   }
@@ -331,16 +327,16 @@ export class BillModel {
     const { keys, prices, ready } = this.#options;
     await ready();
     const caller = (await this.#payerOf(session)).payer.actor;
-    const sum: BillCells = new Map();
+    let sum = new BillCells();
     let payer = noPayer;
     for await (const event of this.#eventsOf(session)) {
       const after = paid(payer, event, { keys, caller, prices });
       ({ payer } = after);
       // Its source pays for what a fork shares.
-      if (event.type === "session.forked") sum.clear();
-      for (const cell of after.cells) addCell(sum, cell);
+      if (event.type === "session.forked") sum = new BillCells();
+      for (const cell of after.cells) sum.add(cell);
     }
-    return [...sum.values()];
+    return sum.all;
   }
 
   /** The payers first, and which days there are last: it never says more than is stored. */
@@ -355,7 +351,7 @@ export class BillModel {
       );
     for (const [day, own] of this.#days) {
       if (!own.isChanged) continue;
-      await this.#save(this.#name(day), position, toJson([...own.cells.values()]));
+      await this.#save(this.#name(day), position, storedCells(own.cells.all));
       Object.assign(own, { isChanged: false, position });
     }
     await this.#save(this.#name(), position, [...this.#days.keys()]);
