@@ -61,9 +61,10 @@ interface Played {
 }
 
 async function onStage(cell: Cell, times: number, watch: LeftoverWatch): Promise<Played> {
-  const { act, place } = cell;
+  const { act, running, place } = cell;
   const passivates = act.passivates === true || place.options?.idleAfterMs !== undefined;
   await using stage = await Stage.open({
+    ...running.options,
     ...place.options,
     ...(act.encrypted === undefined ? {} : { encrypted: true }),
     ...(passivates ? { idleAfterMs: 1 } : {}),
@@ -158,7 +159,7 @@ async function sessionsOf({ stage }: Scene): Promise<readonly string[]> {
 /** Answers what a session asks, and lets it go on. Returns what it still does. */
 async function attend(scene: Scene, id: string): Promise<string | undefined> {
   const session = await scene.stage.runtime.session(id);
-  const { approvals, outputRequests, queue, state, summary } = await session.view();
+  const { approvals, budget, outputRequests, queue, state, summary } = await session.view();
   if (state.value === "closed") return undefined;
   const [first, ...others] = approvals.filter(({ status }) => status === "waiting");
   // Of several the first only: the others must not run.
@@ -166,6 +167,7 @@ async function attend(scene: Scene, id: string): Promise<string | undefined> {
   if (first !== undefined) await scene.approve(session, first);
   for (const { requestId, status } of outputRequests)
     if (status === "waiting") await session.answerCall(requestId, { output: "Answered." });
+  if (budget !== undefined) await session.allow({ tokens: 1_000_000 });
   const isIdle = summary.status === "idle";
   if (isIdle && queue.some(({ notBefore }) => notBefore === undefined)) await session.resume();
   return isIdle && queue.length === 0 ? undefined : `${id} is ${summary.status}`;

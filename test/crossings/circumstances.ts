@@ -6,6 +6,7 @@ import { newest, type StageOptions, type Trouble } from "./stage.ts";
 
 export interface Running {
   readonly name: string;
+  readonly options?: StageOptions;
   readonly prepare: (scene: Scene) => Promise<void>;
 }
 
@@ -157,6 +158,11 @@ export const runnings: readonly Running[] = [
   },
   { name: "a consumer behind", prepare: async (scene) => await scene.consume() },
   { name: "its history was refused", prepare: holding("refuse") },
+  {
+    name: "held by a limit of spending",
+    options: { budget: 20_000 },
+    prepare: resting("spend"),
+  },
 ];
 
 /** The session is a fork, whose origin is then changed. */

@@ -42,6 +42,8 @@ export interface StageOptions {
   readonly recovery?: "continue" | "stop";
   /** A second process shares the log. */
   readonly shared?: boolean;
+  /** The most tokens of a turn, which then waits until more is allowed. */
+  readonly budget?: number;
 }
 
 /** What the model does about a message, at its first call; after a tool it says its reply. */
@@ -57,6 +59,13 @@ const plans = {
     calling(call("guarded", "c", { key: word }), call("guarded", "c", { key: `${word}-other` })),
   workTwice: (word) =>
     calling(call("work", "c", { key: word }), call("count", "c", { number: word.length })),
+  spend: (word) => ({
+    ...calling(call("count", "c", { number: word.length })),
+    usage: {
+      inputTokens: { total: 100, noCache: 100, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 40_000, text: 40_000, reasoning: 0 },
+    },
+  }),
   client: (word) => calling(call("remote", "c", { key: word })),
   delegate: (word) => calling(call("helper", "c", { task: `«${word}-task»` })),
   retry: (_word, hold, reply) => (opened.has(hold) ? saying(reply) : { failure: overloaded() }),
@@ -254,6 +263,7 @@ export class Stage implements AsyncDisposable {
 
   async #createRuntime(log: EventLog): Promise<StageRuntime> {
     const { encrypted = false, idleAfterMs = 3_600_000, recovery = "continue" } = this.#options;
+    const { budget: tokens } = this.#options;
     const { clock, timer: held } = this.time;
     // A tool that was stopped is given up at once.
     const timer: Timer = (milliseconds, due, wait) =>
@@ -267,6 +277,7 @@ export class Stage implements AsyncDisposable {
       idleAfterMs,
       maxRecoveries: 100,
       onWarning: ({ code, message }) => this.warnings.push(`${code}: ${message}`),
+      ...(tokens === undefined ? {} : { limits: { turn: { tokens, hold: true } } }),
       ...(encrypted ? { encryption: { keys: this.#keys } } : {}),
       testing: { clock, timer, random: () => 0.5 },
     });
