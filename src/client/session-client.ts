@@ -133,10 +133,11 @@ export interface SessionClient {
   ): ReturnType<Session["redact"]>;
   /** Ends the session permanently; its log stays. */
   close(reason?: string): Promise<void>;
-  /** `cancel`: ends its turn first. */
+  /** `cancel`: ends its turn first. `bill: "forget"`, for operators: removes what it spent from all sums. */
   delete(options?: {
     readonly forks?: "refuse" | "copy";
     readonly cancel?: boolean;
+    readonly bill?: "keep" | "forget";
   }): Promise<void>;
   /** The session as an exported file, line by line. */
   export(): Promise<ReadableStream<Uint8Array>>;

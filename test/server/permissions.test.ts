@@ -177,6 +177,23 @@ describe("an act within a request is asked for too, and does not happen if it is
     await allowed.body?.cancel();
   });
 
+  it("forgetting what a deleted session spent: for a user never, as it would give a limit back", async () => {
+    const model = scriptedModel(["One.", "Two."]);
+    await using runtime = await createRuntime({ memory: true, agent: { model } });
+    for (const id of ["a", "b"]) await (await (await runtime.session(id)).send("Go.")).result;
+    let audience: "user" | "operator" = "user";
+    const { fetch } = createServer(runtime, { token: false, authorize: () => ({ audience }) });
+    const calls = async (): Promise<number | undefined> => (await runtime.bill())[0]?.calls;
+    const asking = (path: string): Promise<Response> =>
+      fetch(requestTo("DELETE", `/api/sessions/${path}`));
+    expect((await asking("a?bill=forget")).status).toBe(403);
+    expect((await asking("a")).status).toBe(200);
+    expect(await calls()).toBe(2);
+    audience = "operator";
+    expect((await asking("b?bill=forget")).status).toBe(200);
+    expect(await calls()).toBe(1);
+  });
+
   it("the end of a turn whose session is deleted", async () => {
     const held = gate();
     const model = scriptedModel([saying("One ", held)]);

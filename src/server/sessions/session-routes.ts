@@ -168,19 +168,22 @@ export function sessionRoutes(): readonly Route[] {
       action: "delete",
       audience: "user",
       summary:
-        "Deletes a session permanently. `forks=copy` first copies shared events into its forks, `cancel=true` first ends its turn.",
+        "Deletes a session permanently. `forks=copy` first copies shared events into its forks, `cancel=true` first ends its turn, `bill=forget` also removes what it spent from all sums, for operators only.",
       query: z.strictObject({
         forks: z.enum(["refuse", "copy"]).exactOptional(),
         cancel: z.enum(["true", "false"]).exactOptional(),
+        bill: z.enum(["keep", "forget"]).exactOptional(),
       }),
       answer: z.looseObject({ session: z.string() }),
-      handle: async ({ query: { forks, cancel }, ...call }) => {
+      handle: async ({ query: { forks, cancel, bill }, ...call }) => {
         const { runtime, session, by, allow, shownSession } = call;
         if (cancel === "true") await allow("cancel");
+        // A user could get back what a limit has counted.
+        if (bill === "forget" && call.audience === "user") throw keptBill(session);
         // Repeating a deletion says that there was one.
         if (!call.seesDeleted && (await runtime.log.revision(session)) === 0)
           throw absentSession(session);
-        const options = defined({ forks, ...(cancel === "true" && { cancel: true }) });
+        const options = defined({ forks, bill, ...(cancel === "true" && { cancel: true }) });
         const deleted = await runtime
           .delete(session, { ...options, ...by })
           .catch((error: unknown) => {
@@ -192,6 +195,14 @@ export function sessionRoutes(): readonly Route[] {
       },
     }),
   ];
+}
+
+function keptBill(session: string): TurnlogError {
+  return new TurnlogError(
+    "FORBIDDEN",
+    `You may not make the sums of spending forget session ${session}: that is for operators (\`audience\`). Delete it without \`bill=forget\`.`,
+    { session },
+  );
 }
 
 /** Forks may be those of others. */
