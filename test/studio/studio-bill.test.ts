@@ -116,6 +116,11 @@ describeAll("the bill of a session", () => {
 
   it("leads from a miss of the cache to its event, and to what a deployment changed", async () => {
     const page = await opened();
+    const deployment = page.locator(".bill-list li", { hasText: "Deployment: " });
+    expect(await deployment.textContent()).toMatch(/Deployment: instructions changed See/u);
+    await deployment.getByText("See what changed").click();
+    await page.waitForSelector(".change >> text=instructions");
+    await page.goBack();
     const miss = page.locator(".bill-list li", { hasText: "the instructions changed" });
     expect(await miss.textContent()).toMatch(
       /^\$0\.\d+Step 5: the instructions changed at \d+. [\d.k]+ tokens not read, \$0\.\d+ more/u,

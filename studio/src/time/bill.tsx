@@ -1,9 +1,10 @@
 /** What the session has paid up to the position: for what, in which calls, and what the cache did not read. */
 
-import { useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { causeName, isDifference, lossOf, partName, partPosition, useBill } from "../data/bill.ts";
+import { deploymentsOf } from "../data/deployments.ts";
 import type { Bill as Billed, BilledPart, CacheMiss } from "../data/types.ts";
-import { dollars, figure, oneLine, plural, shortJson, tokens } from "../data/words.ts";
+import { dollars, exactTime, figure, oneLine, plural, shortJson, tokens } from "../data/words.ts";
 import { Blank, Failure, Loading } from "../parts/loading.tsx";
 import { go, moveIn } from "../shell/place.ts";
 import type { Seen } from "../shell/seen.ts";
@@ -40,6 +41,7 @@ export function Bill({ seen }: { readonly seen: Seen }) {
           one={(miss) => <Miss miss={miss} bill={answer} />}
         />
       </section>
+      <Deployments seen={seen} />
       <section>
         <h2>Turns and calls</h2>
         <BillCalls bill={answer} seen={seen} />
@@ -49,6 +51,41 @@ export function Bill({ seen }: { readonly seen: Seen }) {
         <BillWhatIf bill={answer} seen={seen} />
       </section>
     </div>
+  );
+}
+
+/** Each since the session began, the newest first. */
+function Deployments({ seen: { feed, structure } }: { readonly seen: Seen }) {
+  const all = useMemo(() => deploymentsOf(feed.rows).toReversed(), [feed, structure]);
+  if (all.length === 0) return null;
+  return (
+    <section>
+      <h2>Deployments</h2>
+      <Some
+        of={all}
+        one={({ position, time, changed, step }) => (
+          <>
+            <time className="num">{exactTime(time)}</time>
+            <span>
+              Deployment: {changed} changed{" "}
+              <button
+                type="button"
+                className="link"
+                onClick={() =>
+                  moveIn(
+                    step === undefined
+                      ? { view: "events", position }
+                      : { view: "prompt", position: step },
+                  )
+                }
+              >
+                See what changed
+              </button>
+            </span>
+          </>
+        )}
+      />
+    </section>
   );
 }
 

@@ -111,6 +111,8 @@ function wordsOf(event: SessionEvent): string {
     }
     case "session.rewound":
       return `to position ${event.data.to}`;
+    case "session.configured":
+      return `deployment: ${shortJson(event.data)}`;
     case "session.forked":
       return `from ${event.data.from.session} at ${event.data.from.position}`;
     case "session.recovered":
