@@ -25,7 +25,6 @@ export {
   paid,
   type Payer,
   payerSchema,
-  storedCells,
 } from "./spending/who-pays.ts";
 export { type WhatIf, whatIfSchema } from "./spending/what-if.ts";
 export { byImportance } from "./compaction/by-importance.ts";

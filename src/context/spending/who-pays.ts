@@ -63,69 +63,38 @@ export interface BillRow extends BillSums {
   readonly of: JsonObject;
 }
 
-/**
- * A cell as it is stored: a process reads thousands for its first question, and names would be most of their text.
- * They are checked by hand, as zod is slowest at first.
- */
-type StoredCell = readonly [
-  day: string,
-  actor: string | null,
-  agent: string | null,
-  model: string | null,
-  purpose: BillCell["purpose"],
-  subAgent: boolean,
-  metadata: JsonObject,
-  ...sums: readonly number[],
-];
+/** Checked by hand: a process reads thousands for its first question, when zod is slowest. */
+export const billCellsSchema: z.ZodType<readonly BillCell[]> = z.custom<readonly BillCell[]>(
+  (value) => Array.isArray(value) && value.every(isCell),
+);
 
-export const billCellsSchema: z.ZodType<readonly BillCell[]> = z
-  .custom<readonly StoredCell[]>((value) => Array.isArray(value) && value.every(isStoredCell))
-  .transform((stored) => stored.map(cellOfStored));
-
-export function storedCells(cells: readonly BillCell[]): JsonValue {
-  return cells.map((cell): StoredCell => {
-    const { day, actor = null, agent = null, model = null, purpose, subAgent, metadata } = cell;
-    const { calls, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = cell;
-    const tokens = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
-    const sums = [calls, ...tokens, cell.dollars, cell.unpriced];
-    return [day, actor, agent, model, purpose, subAgent, metadata, ...sums];
-  });
-}
-
-function isStoredCell(value: unknown): boolean {
-  if (!Array.isArray(value) || value.length !== 14) return false;
-  const fields: readonly unknown[] = value;
-  const [day, actor, agent, model, purpose, subAgent, metadata, ...sums] = fields;
+function isCell(value: unknown): value is BillCell {
   return (
-    typeof day === "string" &&
-    [actor, agent, model].every((name) => name === null || typeof name === "string") &&
-    typeof purpose === "string" &&
-    typeof subAgent === "boolean" &&
-    typeof metadata === "object" &&
-    sums.every((sum) => typeof sum === "number")
+    typeof value === "object" &&
+    value !== null &&
+    "day" in value &&
+    typeof value.day === "string" &&
+    "purpose" in value &&
+    typeof value.purpose === "string" &&
+    "subAgent" in value &&
+    typeof value.subAgent === "boolean" &&
+    "metadata" in value &&
+    typeof value.metadata === "object" &&
+    "calls" in value &&
+    typeof value.calls === "number" &&
+    "inputTokens" in value &&
+    typeof value.inputTokens === "number" &&
+    "outputTokens" in value &&
+    typeof value.outputTokens === "number" &&
+    "cacheReadTokens" in value &&
+    typeof value.cacheReadTokens === "number" &&
+    "cacheWriteTokens" in value &&
+    typeof value.cacheWriteTokens === "number" &&
+    "dollars" in value &&
+    typeof value.dollars === "number" &&
+    "unpriced" in value &&
+    typeof value.unpriced === "number"
   );
-}
-
-function cellOfStored(stored: StoredCell): BillCell {
-  const [day, actor, agent, model, purpose, subAgent, metadata, ...sums] = stored;
-  const [calls = 0, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, ...rest] = sums;
-  const [cacheWriteTokens = 0, dollars = 0, unpriced = 0] = rest;
-  return {
-    day,
-    ...(actor !== null && { actor }),
-    ...(agent !== null && { agent }),
-    ...(model !== null && { model }),
-    purpose,
-    subAgent,
-    metadata,
-    calls,
-    inputTokens,
-    outputTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    dollars,
-    unpriced,
-  };
 }
 
 /** A session at a position, as far as later calls need it. */

@@ -15,7 +15,6 @@ import {
   noPayer,
   paid,
   payerSchema,
-  storedCells,
   type BillCell,
   type KnownLimits,
   type Payer,
@@ -151,7 +150,7 @@ export class BillModel {
         await this.#store();
       }
       const cells = await this.#cellsOf(session);
-      return cells.length === 0 ? undefined : storedCells(cells);
+      return cells.length === 0 ? undefined : toJson(cells);
     });
   }
 
@@ -351,7 +350,7 @@ export class BillModel {
       );
     for (const [day, own] of this.#days) {
       if (!own.isChanged) continue;
-      await this.#save(this.#name(day), position, storedCells(own.cells.all));
+      await this.#save(this.#name(day), position, toJson(own.cells.all));
       Object.assign(own, { isChanged: false, position });
     }
     await this.#save(this.#name(), position, [...this.#days.keys()]);
