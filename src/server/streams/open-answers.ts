@@ -32,17 +32,27 @@ export class OpenAnswers {
   admit(client: Revoked, ask: OpenAnswer["ask"]): Admitted {
     const answer = { client, ending: new AbortController(), ask };
     this.#answers.add(answer);
-    if (this.#closed !== undefined) answer.ending.abort(this.#closed);
-    this.#asking ??= setInterval(() => void this.revoke({}), ASK_MS).unref();
+    if (this.#closed !== undefined) this.#end(answer, this.#closed);
+    else this.#asking ??= setInterval(() => void this.revoke({}), ASK_MS).unref();
     return {
       ends: answer.ending.signal,
       [Symbol.dispose]: () => {
-        this.#answers.delete(answer);
-        if (this.#answers.size > 0) return;
-        clearInterval(this.#asking);
-        this.#asking = undefined;
+        this.#forget(answer);
       },
     };
+  }
+
+  #forget(answer: OpenAnswer): void {
+    this.#answers.delete(answer);
+    if (this.#answers.size > 0) return;
+    clearInterval(this.#asking);
+    this.#asking = undefined;
+  }
+
+  /** Its client may never read that it ended, and is not asked about again. */
+  #end(answer: OpenAnswer, reason: string): void {
+    answer.ending.abort(reason);
+    this.#forget(answer);
   }
 
   /** Ends the answers of these clients that are no longer permitted. Resolves when each was asked about. */
@@ -53,8 +63,8 @@ export class OpenAnswers {
         (tenant === undefined || client.tenant === tenant),
     );
     await Promise.all(
-      meant.map(async ({ ask, ending }) => {
-        if (!(await ask())) ending.abort("the permission for it has ended");
+      meant.map(async (answer) => {
+        if (!(await answer.ask())) this.#end(answer, "the permission for it has ended");
       }),
     );
   }
@@ -62,6 +72,6 @@ export class OpenAnswers {
   /** Those that begin later end at once too. */
   close(reason: string): void {
     this.#closed = reason;
-    for (const { ending } of this.#answers) ending.abort(reason);
+    for (const answer of this.#answers) this.#end(answer, reason);
   }
 }

@@ -1,0 +1,16 @@
+/** Answers that go on are asked about until they end, and no longer. */
+
+import { expect, it } from "vitest";
+import { OpenAnswers } from "../../src/server/streams/open-answers.ts";
+
+it("asks no more about an answer that has ended, though its client never reads that", async () => {
+  const answers = new OpenAnswers();
+  let asked = 0;
+  const mayStay = async (): Promise<boolean> => ++asked < 2;
+  const { ends } = answers.admit({ actor: "ann" }, mayStay);
+  await answers.revoke({});
+  expect(ends.aborted).toBe(false);
+  for (let time = 0; time < 3; time++) await answers.revoke({ actor: "ann" });
+  expect(ends.reason).toBe("the permission for it has ended");
+  expect(asked).toBe(2);
+});
