@@ -24,14 +24,16 @@ export async function followChat(
 ): Promise<void> {
   const session = sessionClient(http, chat.id);
   const path = `/api/chat/${encodeURIComponent(chat.id)}/changes`;
-  /** The position that the page shows, and the newest change. */
+  /**
+   * The position of the messages that were loaded, and the newest change. A reply that the page streams says nothing of
+   * what other tabs had queued before it.
+   */
   let shown = Math.max(0, ...chat.messages.map(positionIn));
   let changed = shown;
   let loading: Promise<void> | undefined;
 
-  const isBehind = (): boolean => changed > Math.max(shown, ...chat.messages.map(positionIn));
   const load = async (): Promise<void> => {
-    while (isBehind()) {
+    while (changed > shown) {
       if (isBusy(chat)) {
         await waitFor(BUSY_MS, signal);
         continue;

@@ -81,6 +81,22 @@ it.each(["edits", "regenerates"] as const)(
   },
 );
 
+it("a tab shows what another program queues into the turn of its own message", async () => {
+  const more = gate();
+  await using open = await tabs({ model: scriptedModel([saying("A", more, "."), "B."]) });
+  const { runtime, second } = open;
+  void second.sendMessage({ text: "one" });
+  await eventually(() => expect(textOf(second)).toEqual(["one", "A"]));
+  void second.sendMessage({ text: "two" });
+  const session = await runtime.session("c");
+  await eventually(async () => expect((await session.view()).queue).toHaveLength(1));
+  await session.send("three");
+  more.open();
+  await eventually(() => {
+    expect(textOf(second)).toEqual(["one", "A.", "two", "three", "B."]);
+  });
+});
+
 it("a tab follows whatever the metadata of users' messages say about positions", async () => {
   await using open = await tabs({ model: scriptedModel(["A.", "B."]) });
   const { first, second } = open;
