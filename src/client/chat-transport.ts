@@ -8,6 +8,7 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { TurnlogError } from "../events/index.ts";
 import type { Client } from "./client.ts";
 import { followEvents, waitFor } from "./server-events.ts";
+import { sessionClient } from "./session-client.ts";
 import { shownHeads, turnOf } from "./shown-heads.ts";
 
 type SendOptions = Parameters<ChatTransport<UIMessage>["sendMessages"]>[0];
@@ -18,6 +19,14 @@ interface Sending {
   readonly answered: Promise<void>;
   /** A request that got no answer is not repeated. */
   readonly giveUp: () => void;
+}
+
+interface ChatTransportOptions {
+  /**
+   * Whether a message that is sent after the page has taken away messages replaces the first one of the user that was
+   * taken away. Default: false, and such a message is refused (`STALE`).
+   */
+  readonly cutIsEdit?: boolean;
 }
 
 /**
@@ -32,9 +41,10 @@ interface Sending {
  * const { messages, sendMessage } = useChat({ id, transport, resume: true });
  * const stop = () => transport.stop(id);
  */
-export function chatTransport<Message extends UIMessage = UIMessage>({
-  http,
-}: Client): ChatTransport<Message> & {
+export function chatTransport<Message extends UIMessage = UIMessage>(
+  { http }: Client,
+  { cutIsEdit = false }: ChatTransportOptions = {},
+): ChatTransport<Message> & {
   /**
    * Cancels the running turn of a chat: the act of a user. The page shows how its reply ends. A message that the
    * server does not have yet is not sent again.
@@ -47,7 +57,10 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
   return {
     resumeStreamIsReplay: true,
 
-    async sendMessages({ chatId, messages, trigger, messageId, abortSignal, headers, body }) {
+    async sendMessages({ chatId, messages, trigger, abortSignal, headers, body, ...asked }) {
+      const left = messages.slice(0, -1);
+      const isCut = cutIsEdit && trigger === "submit-message" && shown.isCut(chatId, left);
+      const messageId = asked.messageId ?? (isCut ? await behind(http, chatId, left) : undefined);
       const key = `${Date.now().toString(36)}${Math.random().toString(36).slice(2)}`;
       const request: Asked = {
         method: "POST",
@@ -143,6 +156,19 @@ function posted(
     parts: index < messages.length - 2 ? [] : parts,
     ...(index === messages.length - 1 && role === "user" ? { metadata } : {}),
   }));
+}
+
+/** The first message of the user behind those that a page has left. */
+async function behind(
+  http: Http,
+  chatId: string,
+  left: readonly UIMessage[],
+): Promise<string | undefined> {
+  const { messages, more } = await sessionClient(http, chatId).messages({ limit: 500 });
+  const last = left.at(-1)?.id;
+  const index = messages.findIndex(({ id }) => id === last);
+  if (index < 0 && (last !== undefined || more)) return undefined;
+  return messages.slice(index + 1).find(({ role }) => role === "user")?.id;
 }
 
 /** The chunks of one reply, each once, over all connections. */

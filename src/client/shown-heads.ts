@@ -46,6 +46,13 @@ class ShownHeads {
     return isReplaced ? undefined : newestOf(messages.slice(0, -1));
   }
 
+  /** Whether a page no longer has what it has shown. */
+  isCut(chatId: string, left: readonly UIMessage[]): boolean {
+    const { turn = 0, messageId } = this.#heads.get(chatId) ?? {};
+    const isLeft = messageId === undefined || left.some(({ id }) => id === messageId);
+    return !isLeft || turn > (newestOf(left).turn ?? 0);
+  }
+
   /** A request was refused: what it would have shown is not there, and its page may load the messages again. */
   forget(chatId: string): void {
     this.#heads.delete(chatId);

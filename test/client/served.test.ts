@@ -1,5 +1,6 @@
 /** The client against the real server: each method finds its route, and `useChat`'s transport a whole reply. */
 
+import { Chat } from "@ai-sdk/react";
 import { readUIMessageStream, tool, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -187,4 +188,40 @@ describe("the transport", () => {
     expect((await Array.fromAsync(again ?? [])).at(-1)).toMatchObject({ type: "finish" });
     expect(await transport.reconnectToStream({ chatId: "new" })).toBeNull();
   });
+});
+
+it("an edit by a cut list, as assistant-ui makes it, replaces the first message that was cut", async () => {
+  const [place, client] = await served("One.", "Two.", "Three.", "Four.", "Five.", "Six.");
+  await using _ = place;
+  const transport = chatTransport(client, { cutIsEdit: true });
+  const said = (messages: readonly UIMessage[]): readonly string[] =>
+    messages.flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")));
+  const expectBoth = async ({ messages }: Chat<UIMessage>, ...texts: readonly string[]) => {
+    const session = await client.session("s").messages();
+    for (const shown of [messages, session.messages])
+      expect(said(shown).filter((text) => text !== "")).toEqual(texts);
+  };
+  const chat = new Chat({ id: "s", transport });
+  const cut = async (of: Chat<UIMessage>, count: number, text: string) => {
+    of.messages = of.messages.slice(0, count);
+    await of.sendMessage({ text });
+  };
+  await chat.sendMessage({ text: "a" });
+  await chat.sendMessage({ text: "b" });
+  await cut(chat, 2, "c");
+  await expectBoth(chat, "a", "One.", "c", "Three.");
+  chat.messages = chat.messages.slice(0, 3);
+  await chat.regenerate();
+  await expectBoth(chat, "a", "One.", "c", "Four.");
+
+  const { messages } = await client.session("s").messages();
+  const ofOther = createClient({ baseUrl: place.server.url, token: "secret" });
+  const other = chatTransport(ofOther, { cutIsEdit: true });
+  const loaded = new Chat<UIMessage>({ id: "s", messages, transport: other });
+  await loaded.resumeStream();
+  await cut(loaded, 0, "d");
+  await expectBoth(loaded, "d", "Five.");
+  // The first page does not show that.
+  await cut(chat, 0, "e");
+  expect(chat.error).toMatchObject({ code: "STALE" });
 });
