@@ -96,5 +96,19 @@ const runtime = await (store.startsWith("postgres:")
       log: await openPostgresLog({ connectionString: store, leaseMs: 2000 }),
     })
   : createRuntime({ ...settings, dir: store }));
-const server = await serveNode(runtime, { port: Number(port), token: "token" });
+/** The tabs that are not let in, as the parent says. */
+let shut: readonly string[] = [];
+const server = await serveNode(runtime, {
+  port: Number(port),
+  token: "token",
+  authorize: ({ headers }) => {
+    const [, actor, tenant] = /tab=((\w+)\.\d)/.exec(headers.get("cookie") ?? "") ?? [];
+    if (actor === undefined || tenant === undefined) return { audience: "operator" };
+    return shut.includes(actor) ? undefined : { actor, tenant };
+  },
+});
+process.on("message", (tabs) => {
+  shut = z.array(z.string()).parse(tabs);
+  for (const actor of shut) void server.revoke({ actor });
+});
 process.send?.({ port: server.port });

@@ -14,6 +14,7 @@ import { expect } from "vitest";
 import type { Chat } from "@ai-sdk/react";
 import { bundled } from "../support/bundled.ts";
 import { eventually } from "../support/eventually.ts";
+import { openLog, verifyLog } from "../../src/public/index.ts";
 import { Front } from "./front.ts";
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -42,6 +43,7 @@ export class Stage {
   readonly #program: string;
   readonly #browser: Browser;
   #server: ChildProcess | undefined;
+  #shut: readonly string[] = [];
 
   private constructor(
     { dir, store, program }: { dir: string; store: string; program: string },
@@ -92,6 +94,13 @@ export class Stage {
     const { server, port } = await this.#launch(this.front.target);
     this.#server = server;
     this.front.target = port;
+    server.send(this.#shut);
+  }
+
+  /** Lets in all tabs but these, whose streams end. */
+  shutOut(tabs: readonly string[]): void {
+    this.#shut = tabs;
+    this.#server?.send(tabs);
   }
 
   /** Starts another server on the database, and returns what kills the first one and leads the front to the other. */
@@ -126,9 +135,19 @@ export class Stage {
     return page;
   }
 
-  /** A page with a chat, loaded. */
-  async page(id: string, settings = ""): Promise<Page> {
+  /** A page with a chat, loaded. Without `tab`, `<tenant>.<digit>`, an operator's. `onText` gets all that it shows. */
+  async page(
+    id: string,
+    settings = "",
+    { tab, onText }: { tab?: string; onText?: (text: string) => void } = {},
+  ): Promise<Page> {
     const page = await this.#browser.newPage();
+    if (tab !== undefined)
+      await page.context().addCookies([{ name: "tab", value: tab, url: this.front.url }]);
+    if (onText !== undefined) {
+      await page.exposeFunction("onText", onText);
+      await page.addInitScript({ content: tellTexts });
+    }
     await page.goto(`${this.front.url}/?id=${id}&${settings}`);
     await page.waitForFunction(() => "chat" in globalThis);
     return page;
@@ -140,11 +159,19 @@ export class Stage {
   }
 
   /** The messages that the server folds from its log. */
-  async logged(id: string): Promise<readonly UIMessage[]> {
-    const headers = { authorization: "Bearer token" };
+  async logged(id: string, tab = ""): Promise<readonly UIMessage[]> {
+    const cookie = tab === "" ? {} : { cookie: `tab=${tab}` };
+    const headers = { authorization: "Bearer token", ...cookie };
     const at = `http://127.0.0.1:${this.front.target}/api/chat/${id}/messages?limit=500`;
     const { messages } = (await (await fetch(at, { headers })).json()) as { messages: UIMessage[] };
     return messages;
+  }
+
+  /** Kills the server, and verifies what it has left in its folder. */
+  async verified(): ReturnType<typeof verifyLog> {
+    await this.kill();
+    await using log = await openLog({ dir: this.#store });
+    return await verifyLog(log);
   }
 
   async close(): Promise<void> {
@@ -203,8 +230,12 @@ export async function expectLogged(
   });
 }
 
+/** In the page: tells all texts that it shows. */
+const tellTexts = `new MutationObserver(() => onText(document.body?.textContent ?? ""))
+  .observe(document, { subtree: true, childList: true, characterData: true });`;
+
 /** A page adds no metadata to a user's message, and gives another id to none of ours. */
-function comparable({ id, role, parts, metadata }: UIMessage): object {
+export function comparable({ id, role, parts, metadata }: UIMessage): object {
   return role === "user" ? { id, role, parts } : { id, role, parts, metadata };
 }
 
