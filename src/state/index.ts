@@ -5,7 +5,6 @@ export {
   foldedStates,
   isDue,
   keepStates,
-  type KeptState,
   type SnapshotStore,
   loadSessionSnapshot,
   nothingKept,
@@ -13,6 +12,7 @@ export {
   storedBlobs,
   storedPositions,
 } from "./snapshot.ts";
+export type { KeptState } from "./snapshot-chunks.ts";
 export { isUnerased, lineRevisions, type LineRevisions } from "./erased-content.ts";
 export { linkOf, type SessionBranch, sessionBranches } from "./branches.ts";
 export type { HeldBudget } from "../machines/index.ts";

@@ -1,13 +1,13 @@
 /**
- * The chunks of a session's stored states. Each has the entries that the growing lists gained since the chunk
- * before, and the rest of the state at its position.
+ * The chunks of a session's stored states. Each has what the state gained since the chunk before, so that all
+ * together are as large as the newest state, and any of them can be loaded with those before it.
  */
 
 import { z } from "zod";
-import { jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
+import { jsonSchema, type EventLog } from "../events/index.ts";
 import type { MachineState } from "../machines/index.ts";
-import type { ProjectedState } from "../projections/index.ts";
-import { toJson } from "../shared/index.ts";
+import type { BlobsState, HistoryItem, ProjectedState } from "../projections/index.ts";
+import { difference, isObject, restored, type Difference } from "./difference.ts";
 import {
   areNamedResults,
   withoutResults,
@@ -18,38 +18,43 @@ import { storedBoundaries, storedBoundarySchema, type StoredBoundary } from "./b
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** The version of all stored rows of a snapshot, with the machine's state. Projections have their own. */
-export const SNAPSHOT_VERSION = 7;
+export const SNAPSHOT_VERSION = 8;
 export const SNAPSHOT_NAME = "session";
 /** A schema that is used once in a process is faster without compilation. */
 export const uncompiled: { readonly jitless: true } = { jitless: true };
 
+/** A stored state, and the positions of its chunks. */
+export interface KeptState {
+  readonly state: SessionState;
+  readonly chunks: readonly number[];
+}
+
 const chunkName = (position: number): string => `${SNAPSHOT_NAME}@${position}`;
 const boundariesSchema = z.array(storedBoundarySchema);
 
-export type Lists = {
-  /** Of all branches. */
-  readonly items: SessionState["history"]["items"];
-  readonly steps: SessionState["usage"]["steps"];
-  readonly ended: SessionState["toolCalls"]["ended"];
-};
-
-/** A state as its snapshot has it, without its position. */
-interface StoredState extends ProjectedState {
+/** A state without its position, and without what a chunk has beside its rest. */
+interface StoredState extends Omit<ProjectedState, "blobs"> {
   readonly machine: MachineState;
   readonly boundaries: Pick<SessionState["boundaries"], "from">;
 }
 
-/** A state with empty lists, and the new entries of the lists since `after`, the position of the chunk before. */
-export interface Chunk extends Lists {
+interface Chunk {
+  /** The position of the chunk before. */
   readonly after: number;
+  /** The new finished items of all branches. */
+  readonly items: readonly HistoryItem[];
   /** The long results that the items lack. */
   readonly results: readonly NamedResult[];
   readonly boundaries: readonly unknown[];
-  /** The state without its lists. */
-  readonly rest: StoredState;
+  /** Whole: they are read from one chunk. */
+  readonly blobs: BlobsState;
+  /** From the rest of the chunk before. */
+  readonly rest: Difference;
 }
 
-const parts = Object.keys(initialSessionState).filter((part) => part !== "position");
+const parts = Object.keys(initialSessionState).filter(
+  (part) => part !== "position" && part !== "blobs",
+);
 
 /**
  * Checks the frame of a chunk by hand, and not its entries: its checksum and the shape vouch for them. Checking each
@@ -57,18 +62,18 @@ const parts = Object.keys(initialSessionState).filter((part) => part !== "positi
  */
 function isChunk(value: unknown): value is Chunk {
   if (!isObject(value)) return false;
-  const { after, items, results, steps, ended, boundaries, rest } = value;
+  const { after, items, results, boundaries, blobs, rest } = value;
   return (
     Number.isSafeInteger(after) &&
-    [items, steps, ended, boundaries].every(Array.isArray) &&
+    [items, boundaries].every(Array.isArray) &&
     areNamedResults(results) &&
-    isObject(rest) &&
-    parts.every((part) => isObject(rest[part]))
+    isObject(blobs) &&
+    isObject(rest)
   );
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function isStoredState(value: unknown): value is StoredState {
+  return isObject(value) && parts.every((part) => isObject(value[part]));
 }
 
 type ChunkStore = Pick<EventLog, "loadSnapshot" | "readAt">;
@@ -81,7 +86,7 @@ export async function saveChunk(
   from: SessionState,
   after: number,
 ): Promise<void> {
-  const { position, boundaries, usage, toolCalls } = state;
+  const { position, boundaries, blobs } = state;
   const { passed } = from.boundaries;
   const gained = boundaries.items.slice(from.boundaries.items.length);
   const { items, results } = withoutResults(gained);
@@ -89,10 +94,9 @@ export async function saveChunk(
     after,
     items,
     results,
-    steps: usage.steps.slice(from.usage.steps.length),
-    ended: toolCalls.ended.slice(from.toolCalls.ended.length),
     boundaries: storedBoundaries(boundaries.passed.slice(passed.length), passed.at(-1)),
-    rest: withoutLists(state),
+    blobs,
+    rest: difference(restOf(state), restOf(from)),
   };
   await log.saveSnapshot(session, {
     projection: chunkName(position),
@@ -102,35 +106,31 @@ export async function saveChunk(
   });
 }
 
-function withoutLists(state: SessionState): JsonValue {
-  const { value, context } = state.machine;
-  const { position: _, history, usage, toolCalls, boundaries, ...whole } = state;
-  return toJson({
+function restOf(state: SessionState): StoredState {
+  const { position: _, blobs: __, machine, history, boundaries, ...whole } = state;
+  const { value, context } = machine;
+  return {
     ...whole,
     machine: { value, context },
     history: { ...history, items: [] },
-    usage: { ...usage, steps: [] },
-    toolCalls: { ...toolCalls, ended: [] },
     boundaries: { from: boundaries.from },
-  });
+  };
 }
 
-export function listsOf({ boundaries, usage, toolCalls }: SessionState): Lists {
-  return { items: boundaries.items, steps: usage.steps, ended: toolCalls.ended };
-}
-
-export interface LoadedChunk extends Lists {
+export interface LoadedChunk extends Pick<Chunk, "items" | "blobs"> {
   readonly boundaries: readonly StoredBoundary[];
-  readonly chunk: Chunk;
+  /** The whole rest. */
+  readonly rest: StoredState;
 }
 
-/** The chunks from an index on, up to one that is missing, does not continue the one before, or lacks a result. */
+/** The chunks after those of `known`, up to one that is missing, does not continue the one before, or lacks a part. */
 export async function loadChunks(
   log: ChunkStore,
   session: string,
   positions: readonly number[],
-  from: number,
+  known: KeptState,
 ): Promise<readonly LoadedChunk[]> {
+  const from = known.chunks.length;
   const wanted = positions.slice(from);
   const read = await Promise.all(wanted.map((position) => readChunk(log, session, position)));
   const isBroken = (chunk: Chunk | undefined, index: number): boolean =>
@@ -138,18 +138,21 @@ export async function loadChunks(
   const end = read.findIndex(isBroken);
   const stored = read.slice(0, end === -1 ? read.length : end).filter((one) => one !== undefined);
   const whole = await withResults(log, session, stored);
-  return stored.flatMap((chunk, index) => {
+  const loaded: LoadedChunk[] = [];
+  let rest: unknown = restOf(known.state);
+  for (const [index, chunk] of stored.entries()) {
     const items = whole[index];
-    const { steps, ended } = chunk;
     const boundaries = boundariesSchema.safeParse(chunk.boundaries, uncompiled);
-    if (items === undefined || !boundaries.success) return [];
-    return [{ items, steps, ended, boundaries: boundaries.data, chunk }];
-  });
+    rest = restored(rest, chunk.rest);
+    if (items === undefined || !boundaries.success || !isStoredState(rest)) break;
+    loaded.push({ items, boundaries: boundaries.data, blobs: chunk.blobs, rest });
+  }
+  return loaded;
 }
 
 /** Undefined if it is missing or outdated. */
-async function readChunk(
-  log: ChunkStore,
+export async function readChunk(
+  log: Pick<EventLog, "loadSnapshot">,
   session: string,
   position: number,
 ): Promise<Chunk | undefined> {

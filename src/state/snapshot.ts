@@ -1,7 +1,7 @@
 /**
  * Snapshots of a session's state, so that a long session opens quickly. A cache: a missing, damaged or
- * outdated snapshot is replaced by folding events. Most of a state is lists that only grow. They are
- * stored in chunks, so that each entry is written once; long results are stored by their position.
+ * outdated snapshot is replaced by folding events. Most of a state is lists that grow. It is stored in
+ * chunks, so that each entry is written once; long results are stored by their position.
  */
 
 import { z } from "zod";
@@ -11,20 +11,15 @@ import { activeSpans, blobs, sessionProjections, type BlobsState } from "../proj
 import { linkOf } from "./branches.ts";
 import { itemsOn, readBoundaries } from "./boundaries.ts";
 import {
-  listsOf,
   loadChunks,
+  readChunk,
   saveChunk,
   SNAPSHOT_NAME,
   SNAPSHOT_VERSION,
+  type KeptState,
   uncompiled,
 } from "./snapshot-chunks.ts";
 import { initialSessionState, type SessionState, foldSession } from "./session-state.ts";
-
-/** A stored state, and the positions of the chunks of its lists. */
-export interface KeptState {
-  readonly state: SessionState;
-  readonly chunks: readonly number[];
-}
 
 export type SnapshotStore = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
   Partial<Pick<EventLog, "list">>;
@@ -117,18 +112,17 @@ export async function loadSessionSnapshot(
   const { session: owner, positions } = await storedChunks(log, session, upTo);
   const isKnown = known.chunks.every((position, index) => position === positions[index]);
   const before = isKnown ? known : nothingKept;
-  const loaded = await loadChunks(log, owner, positions, before.chunks.length);
+  const loaded = await loadChunks(log, owner, positions, before);
   const chunks = positions.slice(0, before.chunks.length + loaded.length);
   const position = chunks.at(-1);
-  const newestChunk = loaded.at(-1)?.chunk;
-  if (position === undefined || newestChunk === undefined) return nothingKept;
-  const { machine, ...projections } = newestChunk.rest;
-  const { history, usage, toolCalls } = projections;
-  const { boundaries } = before.state;
-  const { items: earlier, steps, ended } = listsOf(before.state);
-  const items = [...earlier, ...loaded.flatMap((one) => one.items)];
+  const newest = loaded.at(-1);
+  if (position === undefined || newest === undefined) return nothingKept;
+  const { machine, boundaries, history, ...projections } = newest.rest;
+  const { blobs } = newest;
+  const earlier = before.state.boundaries;
+  const items = [...earlier.items, ...loaded.flatMap((one) => one.items)];
   const passed = readBoundaries(
-    boundaries.passed,
+    earlier.passed,
     loaded.flatMap((one) => one.boundaries),
   );
   if (passed === undefined) return nothingKept;
@@ -137,10 +131,9 @@ export async function loadSessionSnapshot(
       position,
       machine: resolveMachineState(machine),
       ...projections,
+      blobs,
       history: { ...history, items: itemsOn(items, activeSpans(projections.branches)) },
-      usage: { ...usage, steps: [...steps, ...loaded.flatMap((one) => one.steps)] },
-      toolCalls: { ...toolCalls, ended: [...ended, ...loaded.flatMap((one) => one.ended)] },
-      boundaries: { items, passed, from: projections.boundaries.from },
+      boundaries: { items, passed, from: boundaries.from },
     },
     chunks,
   };
@@ -153,11 +146,11 @@ export async function storedBlobs(
   upTo: number,
 ): Promise<{ readonly position: number; readonly blobs: BlobsState }> {
   const { session: owner, positions } = await storedChunks(log, session, upTo);
-  const last = Math.max(0, positions.length - 1);
-  const [newest] = await loadChunks(log, owner, positions, last);
-  return newest === undefined
+  const position = positions.at(-1) ?? 0;
+  const chunk = position === 0 ? undefined : await readChunk(log, owner, position);
+  return chunk === undefined
     ? { position: 0, blobs: blobs.initial }
-    : { position: positions[last] ?? 0, blobs: newest.chunk.rest.blobs };
+    : { position, blobs: chunk.blobs };
 }
 
 // Folds many events at once, as of an imported session, and finds the states on the way that should be

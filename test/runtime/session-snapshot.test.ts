@@ -23,8 +23,8 @@ import {
 } from "../../src/events/index.ts";
 import { loadSessionSnapshot, nothingKept, saveSessionSnapshot } from "../../src/state/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { asked, called, stepFinished, stepStarted } from "../projections/session-of.ts";
-import { replay } from "../support/replay.ts";
+import { asked, called, stepFinished, stepStarted, turnEnded } from "../projections/session-of.ts";
+import { replay, stateAt } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { wrapLog } from "../../src/replay/index.ts";
@@ -163,6 +163,43 @@ describe("what is kept of a session", () => {
     const { state } = await loadSessionSnapshot(log, "s");
     expect(state.history).toEqual(last.history);
     expect(state.toolCalls.ended).toMatchObject([key]);
+  });
+
+  it("grows by as many bytes for a turn late in a long chat as for an early one", async () => {
+    const summarized = (to: number): EventBody => ({
+      type: "context.compacted",
+      data: {
+        strategy: "s",
+        covers: { from: 1, to },
+        summary: "They asked on. ".repeat(60),
+        beforeTokens: 99,
+        afterTokens: 9,
+      },
+    });
+    const bodies = Array.from({ length: 600 }, (_, index): readonly EventBody[] => [
+      ...asked("And then?", index + 1),
+      stepStarted(index + 1),
+      stepFinished(index + 1),
+      turnEnded(index + 1),
+      ...(index % 10 === 9 ? [summarized(index)] : []),
+    ]).flat();
+    const events = bodies.map((body, index) => ({ position: index + 1, time: 0, ...body }));
+    const replayed = replay(events);
+    await using log = await openMemoryLog();
+    await log.append("s", "none", events, { origin: "recorded" });
+    const { log: watched, saved } = watch(log);
+    let kept = nothingKept;
+    // In the middle of a step and between two turns.
+    for (const position of [610, 1220, 1827, 2440, 3047, 3660])
+      kept = await saveSessionSnapshot(watched, "s", stateAt(replayed, position), kept);
+    const pieces = saved.filter(({ projection }) => projection.startsWith("session@"));
+    const [, early = 0, ...later] = pieces.map((piece) => JSON.stringify(piece).length);
+    for (const size of later) expect(size).toBeLessThan(early * 1.1);
+    for (const position of [1827, 3660]) {
+      const { state } = await loadSessionSnapshot(log, "s", position);
+      const { queue, usage, view } = stateAt(replayed, position);
+      expect(state).toMatchObject({ position, queue, usage, view });
+    }
   });
 });
 
