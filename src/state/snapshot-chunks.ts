@@ -3,7 +3,6 @@
  * together are as large as the newest state, and any of them can be loaded with those before it.
  */
 
-import { z } from "zod";
 import { jsonSchema, type EventLog } from "../events/index.ts";
 import type { MachineState } from "../machines/index.ts";
 import type { BlobsState, HistoryItem, ProjectedState } from "../projections/index.ts";
@@ -14,15 +13,12 @@ import {
   withResults,
   type NamedResult,
 } from "./external-results.ts";
-import { storedBoundaries, storedBoundarySchema, type StoredBoundary } from "./boundaries.ts";
+import { storedBoundaries } from "./boundaries.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** The version of all stored rows of a snapshot, with the machine's state. Projections have their own. */
 export const SNAPSHOT_VERSION = 8;
 export const SNAPSHOT_NAME = "session";
-/** A schema that is used once in a process is faster without compilation. */
-export const uncompiled: { readonly jitless: true } = { jitless: true };
-
 /** A stored state, and the positions of its chunks. */
 export interface KeptState {
   readonly state: SessionState;
@@ -30,7 +26,6 @@ export interface KeptState {
 }
 
 const chunkName = (position: number): string => `${SNAPSHOT_NAME}@${position}`;
-const boundariesSchema = z.array(storedBoundarySchema);
 
 /** A state without its position, and without what a chunk has beside its rest. */
 interface StoredState extends Omit<ProjectedState, "blobs"> {
@@ -45,7 +40,8 @@ interface Chunk {
   readonly items: readonly HistoryItem[];
   /** The long results that the items lack. */
   readonly results: readonly NamedResult[];
-  readonly boundaries: readonly unknown[];
+  /** Each from the boundary before. */
+  readonly boundaries: readonly Difference[];
   /** Whole: they are read from one chunk. */
   readonly blobs: BlobsState;
   /** From the rest of the chunk before. */
@@ -117,8 +113,7 @@ function restOf(state: SessionState): StoredState {
   };
 }
 
-export interface LoadedChunk extends Pick<Chunk, "items" | "blobs"> {
-  readonly boundaries: readonly StoredBoundary[];
+export interface LoadedChunk extends Pick<Chunk, "items" | "boundaries" | "blobs"> {
   /** The whole rest. */
   readonly rest: StoredState;
 }
@@ -142,10 +137,10 @@ export async function loadChunks(
   let rest: unknown = restOf(known.state);
   for (const [index, chunk] of stored.entries()) {
     const items = whole[index];
-    const boundaries = boundariesSchema.safeParse(chunk.boundaries, uncompiled);
+    const { boundaries, blobs } = chunk;
     rest = restored(rest, chunk.rest);
-    if (items === undefined || !boundaries.success || !isStoredState(rest)) break;
-    loaded.push({ items, boundaries: boundaries.data, blobs: chunk.blobs, rest });
+    if (items === undefined || !isStoredState(rest)) break;
+    loaded.push({ items, boundaries, blobs, rest });
   }
   return loaded;
 }

@@ -17,7 +17,6 @@ import {
   SNAPSHOT_NAME,
   SNAPSHOT_VERSION,
   type KeptState,
-  uncompiled,
 } from "./snapshot-chunks.ts";
 import { initialSessionState, type SessionState, foldSession } from "./session-state.ts";
 
@@ -84,8 +83,11 @@ async function storedChunks(
   if (link !== undefined && (snapshot?.position ?? 0) <= link.position) {
     return await storedChunks(log, link.session, Math.min(upTo, link.position));
   }
+  // A schema that is used once in a process is faster without compilation.
   const isCurrent = snapshot?.version === SNAPSHOT_VERSION;
-  const index = isCurrent ? indexSchema.safeParse(snapshot.state, uncompiled).data : undefined;
+  const index = isCurrent
+    ? indexSchema.safeParse(snapshot.state, { jitless: true }).data
+    : undefined;
   const positions = index?.chunks.filter((position) => position <= upTo) ?? [];
   return { session, positions };
 }
