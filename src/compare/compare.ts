@@ -190,8 +190,7 @@ class Experiment {
     if (typeof read === "string") return failed(session, run, read);
     const { agent, known, recorded } = read;
     if (this.#options.budget !== undefined) assertPriced(nameOf(agent.model), known);
-    const result = await this.#result({ session, run, ...read });
-    const candidate = laneOf(session, result.events, known);
+    const { candidate, result } = await this.#result({ session, run, ...read });
     return {
       session,
       run,
@@ -200,11 +199,7 @@ class Experiment {
     };
   }
 
-  async #scores(
-    { session, known, recorded }: Job,
-    events: readonly SessionEvent[],
-  ): Promise<ComparedSession["scores"]> {
-    const candidate = laneOf(session, events, known);
+  async #scores(recorded: Lane, candidate: Lane): Promise<ComparedSession["scores"]> {
     const scored = await Promise.all(
       Object.entries(this.#options.scores ?? {}).map(async ([name, score]) => {
         const [was, is] = [await score(recorded, "recorded"), await score(candidate, "candidate")];
@@ -247,7 +242,7 @@ class Experiment {
   }
 
   /** The run, as an earlier call kept it, or made now. */
-  async #result(job: Job): Promise<StoredResult> {
+  async #result(job: Job): Promise<Tested<StoredResult>> {
     const { results, allow = [], onMiss = "stop" } = this.#options;
     if (results === undefined) return await this.#run(job);
     const { description } = await prepareAgent(job.agent);
@@ -262,15 +257,16 @@ class Experiment {
     };
     const name = parseSessionId(resultSession(about));
     const kept = await resultIn(results, name, about);
-    if (kept !== undefined) return { ...kept, scores: await this.#scores(job, kept.events) };
+    if (kept !== undefined) return await this.#scored(job, kept);
     const made = await this.#run(job);
+    const { stopped } = made.result;
     // A run that ended for want of money, or failed, is made again.
-    if (made.stopped === undefined || made.stopped.at === "miss")
-      await results.append(name, "none", asResult(made, about));
+    if (stopped === undefined || stopped.at === "miss")
+      await results.append(name, "none", asResult(made.result, about));
     return made;
   }
 
-  async #run(job: Job): Promise<MadeResult> {
+  async #run(job: Job): Promise<Tested<MadeResult>> {
     const { session, events, agent, known } = job;
     const { agent: given, same, signal, onMiss = "stop" } = this.#options;
     const blobs = this.#options.blobs ?? (isList(this.#source) ? undefined : this.#source.blobs);
@@ -294,9 +290,21 @@ class Experiment {
         }),
       (why) => ({ events: [], ending: [], stopped: { at: "failure", step: 0, why } }),
     );
-    const scores = await this.#scores(job, tried.events);
-    return { ...tried, misses, scores };
+    return await this.#scored(job, { ...tried, misses });
   }
+
+  async #scored<Result extends Pick<StoredResult, "events">>(
+    { session, known, recorded }: Job,
+    result: Result,
+  ): Promise<Tested<Result & Pick<StoredResult, "scores">>> {
+    const candidate = laneOf(session, result.events, known);
+    return { candidate, result: { ...result, scores: await this.#scores(recorded, candidate) } };
+  }
+}
+
+interface Tested<Result> {
+  readonly candidate: Lane;
+  readonly result: Result;
 }
 
 interface Job {

@@ -49,7 +49,7 @@ export async function experimentsIn(
     .toSorted((one, other) => other.updatedAt - one.updatedAt);
 }
 
-/** The run that the metadata of a session name. A fork of it has them too, and is none. */
+/** Reads the run from a session's metadata. A fork copies the metadata but is not a run. */
 function runOf({ session, updatedAt, metadata = {} }: Row): StoredRun | undefined {
   const { experiment, of, run: count } = metadata;
   if (typeof experiment !== "string" || typeof of !== "string") return undefined;

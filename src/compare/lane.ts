@@ -7,6 +7,7 @@ import type { ModelMessage } from "ai";
 import { uncheckedCallCost, type KnownLimits } from "../context/index.ts";
 import {
   defined,
+  describedAgent,
   type AgentDescription,
   type FinishReason,
   type JsonValue,
@@ -19,7 +20,6 @@ import {
 import { hasEnded, type EndedStatus } from "../folds/index.ts";
 import {
   activeSpans,
-  describedAgent,
   isWithin,
   promptMessages,
   standingPrompt,

@@ -171,6 +171,7 @@ export {
 export { allReadableEvents, readableEvents } from "./checks/readable-events.ts";
 export { movedPositions, replayableEvents, renumbered, unchained } from "./checks/renumbered.ts";
 export { likenessSchema, type TextLikeness } from "./catalogue/prompt-events.ts";
+export { describedAgent } from "./catalogue/described-agent.ts";
 export {
   type AgentDescription,
   type AgentParts,

@@ -7,7 +7,6 @@ export {
   type ReplayPace,
   atOnce,
   recordedPace,
-  providerParts,
   recordedError,
   replayModel,
 } from "./replay-model.ts";

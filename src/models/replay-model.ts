@@ -78,22 +78,6 @@ export function replayModel(
   };
 }
 
-/** The parts that the provider sent in a call, with the positions of their events, but its end. */
-export function* providerParts({ parts }: RecordedCall): Generator<{
-  readonly position: number;
-  readonly part: LanguageModelV4StreamPart;
-}> {
-  const inputs = writtenInputs(parts);
-  for (const event of parts) {
-    const { position } = event;
-    const part: LanguageModelV4StreamPart | undefined =
-      event.type === "part.error"
-        ? { type: "error", error: undefined }
-        : replayedPart(event, inputs);
-    if (part !== undefined) yield { position, part };
-  }
-}
-
 async function* partsOf(
   call: RecordedCall,
   pace: ReplayPace,

@@ -56,7 +56,6 @@ export {
 export type { PlacedEntry } from "./prompt-edit.ts";
 export {
   type StandingState,
-  describedAgent,
   settingsEvent,
   standing,
   standingText,

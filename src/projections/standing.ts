@@ -14,7 +14,6 @@ import {
   modelNameSchema,
   REDACTED,
   type AgentDescription,
-  type SessionEvent,
   type EventBody,
   type JsonObject,
   type TextLikeness,
@@ -144,16 +143,4 @@ function ofAgent(
 ): StandingState {
   const agent = { position, model, tools };
   return { ...state, agent: parts === undefined ? agent : { ...agent, parts } };
-}
-
-/** The agent that an event names: that of the session from there on. */
-export function describedAgent({ type, data }: SessionEvent): AgentDescription | undefined {
-  switch (type) {
-    case "session.created":
-    case "session.configured":
-    case "session.forked":
-      return data.agent;
-    default:
-      return undefined;
-  }
 }

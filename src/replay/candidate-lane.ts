@@ -80,15 +80,14 @@ export class CandidateLane implements StageLane {
   readonly #runs: readonly RecordedRun[];
   readonly #calls: readonly RecordedCall[];
   #stopped: LaneStop | undefined;
-  /** Aborts the model calls of a process when it dies or the lane stops: nobody pays for the rest of their replies. */
+  /** Aborts a process's model calls when it dies or the lane stops, so that no unread reply is paid for. */
   #life = new AbortController();
   /** Whether what the model is asked next is a summary. */
   #isSummary = false;
   /** The last call of the model. */
   #asked: EventBody<"step.started">["data"] | undefined;
-  /** Whether the session does nothing until somebody acts. */
+  /** Whether the session waits for the next command. */
   #isResting = false;
-  #step = 0;
   /** The recorded turn that the candidate is in. */
   #turn: { readonly steps: readonly SessionEvent[]; readonly end: number } | undefined;
   #stepInTurn = -1;
@@ -111,6 +110,10 @@ export class CandidateLane implements StageLane {
 
   get stopped(): LaneStop | undefined {
     return this.#stopped;
+  }
+
+  get #step(): number {
+    return this.#asked?.step ?? 0;
   }
 
   get isOver(): boolean {
@@ -152,7 +155,6 @@ export class CandidateLane implements StageLane {
     if (event.type === "step.started") {
       this.#isSummary = false;
       this.#asked = event.data;
-      this.#step = event.data.step;
     } else if (event.type !== "context.compaction-started" || this.#options.order.agrees) return;
     // A summary has about the size of the last prompt.
     if (this.#asked === undefined) return;
@@ -482,7 +484,7 @@ function isAside({ type }: NewEvent): boolean {
   return type.startsWith("prompt.") || type === "step.prepared";
 }
 
-/** Events after which a session does nothing until somebody acts. */
+/** Events after which a session waits for a command. */
 const rests = new Set([
   "turn.ended",
   "turn.held",

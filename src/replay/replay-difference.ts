@@ -6,11 +6,12 @@ import {
   visibleWord,
   type SessionEvent,
   byId,
+  describedAgent,
   type AgentDescription,
   TurnlogError,
 } from "../events/index.ts";
 import { z } from "zod";
-import { describedAgent, nextDigest, type StandingChange } from "../projections/index.ts";
+import { nextDigest, type StandingChange } from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
 
 /** The first event that differs. One side is absent if only the other continued. */

@@ -79,10 +79,13 @@ export class ReplayStage {
   async play(): Promise<string> {
     const { events, patienceMs } = this.#options;
     const order = this.#order;
+    // One wait for all events until then.
+    let resting: Promise<false> | undefined;
     this.#give();
     while (!this.#lane.isOver && (order.position < events.length || order.isHeld)) {
       const before = order.position;
-      const hasMoved = await Promise.race([order.moved(patienceMs), this.#rests()]);
+      resting ??= this.#rests().finally(() => (resting = undefined));
+      const hasMoved = await Promise.race([order.moved(patienceMs), resting]);
       const turns = hasMoved ? 0 : OVERDUE_TURNS;
       for (let turn = 0; turn < turns && order.position === before; turn++) await setImmediate();
       if (!hasMoved && order.position === before && !order.isHeld) this.#lane.missing(before + 1);
@@ -96,9 +99,11 @@ export class ReplayStage {
 
   /** Resolves to false when a session that went its own way waits for nothing but what comes from outside. */
   async #rests(): Promise<false> {
-    await Promise.all(this.#giving);
-    const session = this.#order.agrees ? undefined : this.#open;
-    await (session === undefined ? new Promise<never>(() => {}) : session.atRest());
+    await this.#order.parted;
+    do {
+      await Promise.all(this.#giving);
+      await (this.#open?.atRest() ?? new Promise<never>(() => {}));
+    } while (this.#giving.size > 0);
     return false;
   }
 

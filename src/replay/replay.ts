@@ -5,6 +5,7 @@
 
 import {
   byId,
+  describedAgent,
   replayableEvents,
   isRedacted,
   renumbered,
@@ -25,7 +26,6 @@ import { openMemoryLog } from "../store/leveldb/index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import {
   contextView,
-  describedAgent,
   isPromptTrimmed,
   standing,
   standingChanges,

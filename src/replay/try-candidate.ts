@@ -4,11 +4,11 @@
 
 import type { Agent } from "../agent/index.ts";
 import { createRuntime } from "../runtime/index.ts";
-import { describedAgent } from "../projections/index.ts";
 import { isIdle, readSessionState } from "../state/index.ts";
 import { memoryBlobs } from "../store/blobs/index.ts";
 import {
   defined,
+  describedAgent,
   renumbered,
   replayableEvents,
   type AgentDescription,
@@ -39,7 +39,7 @@ export interface Tried {
   readonly events: readonly SessionEvent[];
   /** Absent if the candidate came to the end of the recording. */
   readonly stopped?: LaneStop;
-  /** Behind them, so that nobody continues the turn in which it stopped. */
+  /** The events that follow them and end the turn in which it stopped, so that no runtime continues it. */
   readonly ending: readonly SessionEvent[];
 }
 

@@ -1,5 +1,6 @@
 /** What changed of the agent and its settings between turns: by a deployment, or by `configure`. Pure. */
 
+import { describedAgent } from "../../../src/events/index.ts";
 import type { SessionEvent } from "../../../src/public/events.ts";
 import type { Row } from "./types.ts";
 
@@ -31,7 +32,7 @@ export function deploymentsOf(rows: readonly Row[]): readonly Deployment[] {
   };
   for (const { event } of rows) {
     const { type, position, time } = event;
-    const next = agentIn(event);
+    const next = describedAgent(event);
     const names = agent === undefined || next === undefined ? [] : differences(agent, next);
     agent = next ?? agent;
     if (names.length > 0) waiting = [...waiting, { position, time, names }];
@@ -48,17 +49,6 @@ export function deploymentsOf(rows: readonly Row[]): readonly Deployment[] {
   }
   take();
   return found;
-}
-
-function agentIn({ type, data }: SessionEvent): Agent | undefined {
-  switch (type) {
-    case "session.created":
-    case "session.configured":
-    case "session.forked":
-      return data.agent;
-    default:
-      return undefined;
-  }
 }
 
 function differences(before: Agent, after: Agent): readonly string[] {
