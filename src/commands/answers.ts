@@ -2,7 +2,14 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { byId, defined, TurnlogError, type EventBody, type SessionEvent } from "../events/index.ts";
+import {
+  byId,
+  defined,
+  TurnlogError,
+  type EventBody,
+  type JsonObject,
+  type SessionEvent,
+} from "../events/index.ts";
 import { activeSpans, isWithin, type ApprovalDecision } from "../projections/index.ts";
 import {
   approvalOfId,
@@ -13,7 +20,7 @@ import {
   type OutputRequest,
   type RequestedCall,
 } from "../state/index.ts";
-import { toJson } from "../shared/index.ts";
+import { toJson, withFullStop } from "../shared/index.ts";
 import { flag, text, thing } from "../validation/index.ts";
 import {
   eventCommand,
@@ -34,6 +41,10 @@ export type CallAnswer = (
   readonly by?: string;
 };
 
+const content = thing(
+  "an object with the values of the form",
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+);
 const recorded = ["recorded", "already-answered"] as const;
 const approvalAnswered: Answer = {
   kind: "json",
@@ -46,7 +57,7 @@ const approvalAnswered: Answer = {
 };
 const approvalParameters = [
   required<string>("approvalId", text),
-  options<ApprovalAnswer>({ name: "answer", fields: { reason: text, always: flag, by } }),
+  options<ApprovalAnswer>({ name: "answer", fields: { reason: text, always: flag, content, by } }),
 ];
 const approvalRoute = {
   method: "post",
@@ -145,11 +156,12 @@ export const answerCommands: readonly Command[] = [
 
 function recordedAnswer(event: SessionEvent, approved: boolean): RecordedArguments | undefined {
   if (event.type !== "tool.approval-answered" || event.data.approved !== approved) return undefined;
-  const { step, callId, always, reason, by: who } = event.data;
+  const { step, callId, always, reason, content: values, by: who } = event.data;
   return async ({ view }) => {
     const { approvals } = await view();
     const asked = approvals.findLast((one) => one.step === step && one.callId === callId);
-    return [asked?.approvalId ?? callId, defined({ always, reason, by: who })];
+    const given = defined({ always, reason, content: values, by: who });
+    return [asked?.approvalId ?? callId, given];
   };
 }
 
@@ -171,6 +183,8 @@ export interface ApprovalAnswer {
   readonly reason?: string;
   /** Applies to every later call of the same tool in this session, and to those that wait now. */
   readonly always?: boolean;
+  /** The values of the form that the call asks for. */
+  readonly content?: JsonObject;
   /** Who answers: recorded with the answer. */
   readonly by?: string;
 }
@@ -194,7 +208,9 @@ interface AnswerDecision {
   readonly event?: EventBody<"tool.approval-answered">;
 }
 
-/** @throws TurnlogError `APPROVAL_ANSWERED`, `COMMAND_REFUSED` */
+/**
+ * @throws TurnlogError `APPROVAL_ANSWERED`, `COMMAND_REFUSED`; `INVALID_INPUT` for values that do not fit the form
+ */
 export function answerApproval(
   target: CommandTarget,
   approvalId: string,
@@ -202,6 +218,7 @@ export function answerApproval(
   answer: ApprovalAnswer,
 ): AnswerDecision {
   const { session, state } = target;
+  const command = approved ? "approve" : "deny";
   const approval = approvalOfId(session, state, approvalId);
   if (isAnswered(approval)) {
     if (isSameAnswer(approval.answer, approved, answer)) return { approval };
@@ -209,28 +226,53 @@ export function answerApproval(
   }
   if (approval?.status !== "waiting") {
     const why = notWaiting(target, approvalId, approval);
-    throw refusal(target, approved ? "approve" : "deny", why);
+    throw refusal(target, command, why);
   }
   const { step, callId } = approval;
-  const { reason, always = false, by } = answer;
+  const { reason, always = false, content: values, by } = answer;
+  if (always && approval.question !== undefined)
+    throw refusal(target, command, "what a running call asks is answered once, without `always`");
+  const fault = answerFault(approval, approved, answer);
+  if (fault !== undefined)
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Approval ${approvalId} of session ${session} (${approval.toolName}): ${withFullStop(fault)} Nothing was recorded: the call still waits.`,
+      { session, position: approval.position, details: { approvalId } },
+    );
   const data = {
     step,
     callId,
     approved,
     ...(reason === undefined ? {} : { reason }),
     ...(always ? { always } : {}),
+    ...(values === undefined ? {} : { content: values }),
     ...(by === undefined ? {} : { by }),
   };
   return { approval, event: { type: "tool.approval-answered", data } };
+}
+
+/** Why an answer does not fit the question. */
+function answerFault(
+  { question }: Approval,
+  approved: boolean,
+  { content: values }: ApprovalAnswer,
+): string | undefined {
+  if (question?.kind !== "form" || !approved)
+    return values === undefined ? undefined : "it asks for no values (`content`).";
+  const fits = z.fromJSONSchema(question.schema).safeParse(values ?? {});
+  return fits.success
+    ? undefined
+    : `\`content\` does not fit the form. ${z.prettifyError(fits.error)}`;
 }
 
 /** The person (`by`) may be another one. */
 function isSameAnswer(
   decision: ApprovalDecision,
   approved: boolean,
-  { reason, always = false }: ApprovalAnswer,
+  { reason, always = false, content: values }: ApprovalAnswer,
 ): boolean {
   return (
+    (values === undefined || isDeepStrictEqual(values, decision.content)) &&
     decision.approved === approved &&
     (!always || decision.always === true) &&
     (reason === undefined || reason === decision.reason)

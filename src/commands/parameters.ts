@@ -165,6 +165,7 @@ const ownFields: Readonly<Record<string, (value: unknown) => unknown>> = {
   notBefore: (time) => (time instanceof Date ? time.toISOString() : time),
   basedOn: ownOptions,
   about: toJson,
+  content: toJson,
 };
 
 /** A value that the command checks itself. */

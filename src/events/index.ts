@@ -219,7 +219,12 @@ export {
   rememberEncrypted,
   storedForm,
 } from "./rows/stored-form.ts";
-export { type ModelOutput, modelOutputSchema } from "./catalogue/tool-events.ts";
+export {
+  type CallQuestion,
+  type ModelOutput,
+  modelOutputSchema,
+  questionSchema,
+} from "./catalogue/tool-events.ts";
 export {
   type CancelMode,
   type TurnEndReason,

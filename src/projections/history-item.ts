@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   userContentSchema,
   type BlobMeasures,
+  type CallQuestion,
   type FileReference,
   type FinishReason,
   type JsonObject,
@@ -130,19 +131,24 @@ export interface ApprovalDecision {
   readonly reason?: string;
   /** The answer also applies to all later calls of the tool. */
   readonly always?: boolean;
+  /** The values of a form that the call asked for. */
+  readonly content?: JsonObject;
   readonly by?: string;
   readonly position: number;
   /** Epoch milliseconds. */
   readonly answeredAt: number;
 }
 
-/** A question whether a call may run. It stays with the call. */
+/** A question whether a call may run, or what a running call asks. It stays with the call. */
 export interface CallApproval {
   /** The number of this question about the call, from 1. */
   readonly attempt: number;
   readonly reason?: string;
   /** The call was started before: the question is whether it runs again. */
   readonly again?: true;
+  /** What the call asks before it runs again, and what it is given back then. */
+  readonly question?: CallQuestion;
+  readonly state?: JsonValue;
   readonly position: number;
   /** Epoch milliseconds. */
   readonly askedAt: number;

@@ -106,6 +106,7 @@ function withQuestion(
         attempt: approvals.length + 1,
         ...reason,
         ...(call.outcome.status === "running" ? { again: true } : {}),
+        ...defined({ question: data.question, state: data.state }),
         position,
         askedAt: time,
       };
@@ -127,12 +128,12 @@ function withAnswer(
   event: SessionEvent<"tool.approval-answered">,
 ): HistoryState {
   const { position, time, data } = event;
-  const { approved, reason, always, by } = data;
+  const { approved, reason, always, content, by } = data;
   const why = reason === undefined ? {} : { reason };
   const answer: ApprovalDecision = {
     approved,
     ...why,
-    ...defined({ always, by }),
+    ...defined({ always, content, by }),
     position,
     answeredAt: time,
   };

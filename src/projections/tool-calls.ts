@@ -19,6 +19,8 @@ export interface ToolCall {
   readonly toolName: string;
   readonly status: CallStatus;
   readonly attempts: number;
+  /** How many attempts had ended when the call last asked a person: their outcome is known. */
+  readonly asked?: number;
   readonly effectId?: string;
   /** The session of the sub-agent that runs it. */
   readonly child?: string;
@@ -42,7 +44,8 @@ function moved(state: ToolCallsState, event: CallEvent): ToolCallsState {
   if (before === undefined) return state;
   const status = callStatusAfter(before.status, event);
   if (!hasEnded(status)) {
-    const call = { ...before, status, ...started(before, event) };
+    const asked = isQuestion(event) ? { asked: before.attempts } : {};
+    const call = { ...before, status, ...started(before, event), ...asked };
     return { ...state, open: state.open.with(index, call) };
   }
   return {
@@ -50,6 +53,10 @@ function moved(state: ToolCallsState, event: CallEvent): ToolCallsState {
     open: state.open.toSpliced(index, 1),
     ended: [...state.ended, { ...before, status, endedAt: event.time }],
   };
+}
+
+function isQuestion(event: CallEvent): boolean {
+  return event.type === "tool.approval-requested" && event.data.question !== undefined;
 }
 
 function started({ startedAt }: ToolCall, event: CallEvent): Partial<ToolCall> {
@@ -76,6 +83,7 @@ const callSchema = z.lazy(() =>
     toolName: z.string(),
     status: z.enum(callStatuses),
     attempts: z.int(),
+    asked: z.int().exactOptional(),
     effectId: z.string().exactOptional(),
     child: z.string().exactOptional(),
     origin: z.string().exactOptional(),
@@ -91,7 +99,7 @@ const callSchema = z.lazy(() =>
  */
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
-  version: 3,
+  version: 4,
   follows: "log",
   schema: z.lazy(() =>
     z.object({ step: z.int(), open: z.array(callSchema), ended: z.array(callSchema) }),

@@ -3,6 +3,7 @@
 export {
   type Agent,
   agentTool,
+  askPerson,
   type ContextOptions,
   type TokenCounter,
   type ToolPolicy,

@@ -7,15 +7,15 @@ import {
   type ModelOutput,
   type SessionEvent,
 } from "../events/index.ts";
-import { agentToolOptions, withAgentTool, withoutSearch } from "../agent/index.ts";
+import { AskedPerson, agentToolOptions, withAgentTool, withoutSearch } from "../agent/index.ts";
 import { NOT_RUN } from "../runtime/index.ts";
 import { atOnce, recordedError, type ReplayPace } from "../models/index.ts";
 
 export interface RecordedRun {
   readonly started: SessionEvent<"tool.started">;
   readonly progress: SessionEvent<"tool.progressed">[];
-  /** Undefined if its outcome is unknown. */
-  end?: SessionEvent<"tool.succeeded" | "tool.failed">;
+  /** Undefined if its outcome is unknown. A question to a person ends a run, too. */
+  end?: SessionEvent<"tool.succeeded" | "tool.failed" | "tool.approval-requested">;
 }
 
 /**
@@ -112,6 +112,11 @@ async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> 
   if (end === undefined) return await new Promise<never>(() => {});
   await pace.due(end.position, end.data.callId);
   if (end.type === "tool.failed") throw recordedError(end.data.error);
+  if (end.type === "tool.approval-requested") {
+    const { question, state } = end.data;
+    if (question === undefined) return await new Promise<never>(() => {});
+    throw new AskedPerson(question, state);
+  }
   const { output, modelOutput } = end.data;
   // JSON turns a date into text, and the model got JSON.
   const becameText = typeof output === "string" && modelOutput?.type === "json";
@@ -139,8 +144,10 @@ export function recordedRuns(events: readonly SessionEvent[]): readonly Recorded
       case "tool.progressed":
         last(event.data.step, event.data.callId)?.progress.push(event);
         break;
+      case "tool.approval-requested":
       case "tool.succeeded":
       case "tool.failed": {
+        if (event.type === "tool.approval-requested" && event.data.question === undefined) break;
         const run = last(event.data.step, event.data.callId);
         if (run !== undefined) run.end = event;
         break;

@@ -3,7 +3,7 @@
  * so that logs of every release have it, and forks and imports have their own. Pure.
  */
 
-import { askedId, type JsonValue } from "../events/index.ts";
+import { askedId, type CallQuestion, type JsonValue } from "../events/index.ts";
 import type { ApprovalDecision, CallApproval, CallPart, StepItem } from "../projections/index.ts";
 import { isAwaited } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
@@ -25,6 +25,8 @@ interface ApprovalRequest {
   readonly reason?: string;
   /** The call was started before: the question is whether it runs again. */
   readonly again?: true;
+  /** What the running call asks: a login, the values of a form, or a visit to an address. */
+  readonly question?: CallQuestion;
   /** The position of `tool.approval-requested`. */
   readonly position: number;
   /** Epoch milliseconds. */
@@ -85,7 +87,7 @@ function approvalsOf(step: StepItem, session: string, state: SessionState): read
 }
 
 function approvalOf(
-  { answer, lapsed, ...question }: CallApproval,
+  { answer, lapsed, state: _kept, ...question }: CallApproval,
   { callId, toolName, input }: CallPart,
   { turn, step }: StepItem,
   session: string,

@@ -19,6 +19,7 @@ export type { HeldBudget } from "../machines/index.ts";
 export { type WaitingQuestion, inbox } from "./inbox.ts";
 export {
   attemptsAt,
+  hasUnknownAttempt,
   effectIdOf,
   heldBudget,
   inFlight,

@@ -120,6 +120,12 @@ export function effectIdOf(
   return call?.effectId ?? `${segmentOf(call?.origin ?? session)}/${step}/${callId}`;
 }
 
+/** Whether a call was started and nothing says how that attempt ended: a question ends one. */
+export function hasUnknownAttempt({ toolCalls }: SessionState, callId: string): boolean {
+  const call = toolCalls.open.find((one) => one.callId === callId);
+  return call !== undefined && call.attempts > (call.asked ?? 0);
+}
+
 /** How often a call of the running step was started, in all processes. */
 export function attemptsAt({ toolCalls }: SessionState, callId: string): number {
   return toolCalls.open.find((call) => call.callId === callId)?.attempts ?? 0;

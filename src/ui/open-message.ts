@@ -85,8 +85,10 @@ export function withChunk(message: OpenMessage, chunk: SessionChunk): OpenMessag
     }
     case "tool-approval-request": {
       const { approvalId: id, toolCallId, reason, isAutomatic, signature } = chunk;
+      const { approvalDescriptor: descriptor } = chunk;
       const approval = {
         id,
+        ...(descriptor === undefined ? {} : { descriptor }),
         ...(reason === undefined ? {} : { requestReason: reason }),
         ...(isAutomatic === true ? { isAutomatic } : {}),
         ...(signature === undefined ? {} : { signature }),

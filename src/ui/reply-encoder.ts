@@ -5,6 +5,7 @@
 
 import {
   askedId,
+  defined,
   entryOf,
   withEntry,
   withoutEntries,
@@ -207,7 +208,7 @@ function toolEvent(state: EncoderState, event: ToolEvent, options: UIOptions): E
     `${askedId(options.session, { turn, step }, toolCallId)}~${attempt}`;
   switch (event.type) {
     case "tool.approval-requested": {
-      const { reason } = event.data;
+      const { reason, question } = event.data;
       return {
         state: {
           ...state,
@@ -218,7 +219,7 @@ function toolEvent(state: EncoderState, event: ToolEvent, options: UIOptions): E
             type: "tool-approval-request",
             approvalId: approvalId(asked + 1),
             toolCallId,
-            ...(reason === undefined ? {} : { reason }),
+            ...defined({ approvalDescriptor: question, reason }),
           },
         ],
       };

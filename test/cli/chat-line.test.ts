@@ -13,6 +13,18 @@ function wrong(line: ChatLine): string {
   return line.kind === "wrong" ? line.why : "";
 }
 
+describe("the values of a form", () => {
+  it.each([
+    ["seats=2", { seats: 2 }],
+    ["seats = 2, name=Ann Lee, quiet=true", { seats: 2, name: "Ann Lee", quiet: true }],
+    ['zip="01067", note=left, then right', { zip: "01067", note: "left, then right" }],
+  ])("are read from %s, if a call waits", (typed, content) => {
+    const line = { kind: "answer", answer: { approved: true, always: false, content } };
+    expect(readLine(typed, true)).toEqual(line);
+    expect(readLine(typed, false)).toEqual({ kind: "message", text: typed });
+  });
+});
+
 describe("a line in a chat", () => {
   it.each([
     ["which files?", { kind: "message", text: "which files?" }],

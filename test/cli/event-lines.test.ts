@@ -1,7 +1,7 @@
 /** What is told of a session, event by event, and of a call before it is agreed to. */
 import { describe, expect, it } from "vitest";
 import { EventLines, questionLines } from "../../src/cli/wording/event-lines.ts";
-import type { EventBody, JsonValue } from "../../src/events/index.ts";
+import type { CallQuestion, EventBody, JsonValue } from "../../src/events/index.ts";
 
 function lines(input: JsonValue, reason?: string): readonly string[] {
   const call = { callId: "c1", toolName: "write", input };
@@ -30,6 +30,20 @@ describe("a call that is asked about", () => {
 
   it("says why it is asked about, where somebody said so", () => {
     expect(lines({}, "Run it again?")).toEqual(["? write waits for your answer. Run it again?"]);
+  });
+
+  it("says what a running call asks, and how to answer", () => {
+    const asked = (question: CallQuestion) =>
+      questionLines({ callId: "c1", toolName: "book", input: {}, question });
+    const url = "https://trip.test/in";
+    expect(asked({ kind: "login-required", from: "Trip", url })).toEqual([
+      "? book: Trip needs a login. Log in at https://trip.test/in and then answer y.",
+    ]);
+    const properties = { seats: { type: "integer" }, row: { enum: ["front", "back"] } };
+    const form = { kind: "form", from: "Trip", message: "Where?", schema: { properties } } as const;
+    expect(asked(form)).toEqual([
+      "? book: Trip: Where? seats (integer), row (front | back). Answer seats=…, row=… or n.",
+    ]);
   });
 
   it("says how much of it is not shown", () => {

@@ -78,6 +78,7 @@ async function onStage(cell: Cell, times: number, watch: LeftoverWatch): Promise
     if (times === 1) return { ...played, problems: await reopeningProblems(scene) };
     if (!passivates) await deleteAll(stage);
     await scene.calm();
+    stage.forgetCalls();
     if (first !== undefined && time === times)
       return { ...played, problems: grown(first, watch.count()) };
     first ??= watch.count();

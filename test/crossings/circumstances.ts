@@ -103,6 +103,7 @@ export const runnings: readonly Running[] = [
       await scene.calm();
     },
   },
+  { name: "a tool asked a person", prepare: resting("question") },
   { name: "a client tool waits", prepare: resting("client") },
   {
     name: "messages queued",

@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import {
   agentTool,
+  askPerson,
   createRuntime,
   defineEvents,
   manual,
@@ -66,6 +67,7 @@ const plans = {
       outputTokens: { total: 40_000, text: 40_000, reasoning: 0 },
     },
   }),
+  question: (word) => calling(call("asking", "c", { key: word })),
   client: (word) => calling(call("remote", "c", { key: word })),
   delegate: (word) => calling(call("helper", "c", { task: `«${word}-task»` })),
   retry: (_word, hold, reply) => (opened.has(hold) ? saying(reply) : { failure: overloaded() }),
@@ -153,6 +155,7 @@ export class Stage implements AsyncDisposable {
   readonly #keys = memoryKeys();
   readonly #plans = new Map<string, Plan>();
   readonly #holds = new Map<string, Gate>();
+  readonly #models: ScriptedModel[] = [];
   readonly #replies = new Map<string, number>();
   #isHolding = true;
   #trouble: Trouble = "away";
@@ -292,7 +295,18 @@ export class Stage implements AsyncDisposable {
     return { ...agent, tools: { ...tools, helper } };
   }
 
+  /** A call has its signal, whose reason has the stack of the actor that aborted it. */
+  forgetCalls(): void {
+    for (const { calls } of this.#models) Reflect.set(calls, "length", 0);
+  }
+
   #model(): ScriptedModel {
+    const model = this.#scripted();
+    this.#models.push(model);
+    return model;
+  }
+
+  #scripted(): ScriptedModel {
     return scriptedModel(({ prompt }) => {
       const { word, acted } = requestOf(prompt);
       const replies = (this.#replies.get(word) ?? 0) + 1;
@@ -320,6 +334,14 @@ export class Stage implements AsyncDisposable {
       count: tool({
         inputSchema: z.object({ number: z.number() }),
         execute: (input) => run("count", input, undefined),
+      }),
+      asking: tool({
+        inputSchema: keyed,
+        execute: (input, options) => {
+          const url = "https://stage.test/login";
+          askPerson(options, { kind: "login-required", from: "stage", url });
+          return run("asking", input, undefined);
+        },
       }),
       remote: tool({ inputSchema: keyed, outputSchema: z.string() }),
     };

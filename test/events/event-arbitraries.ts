@@ -32,6 +32,12 @@ const { json } = fc.letrec<{ json: EventMap["part.raw"]["rawValue"] }>((tie) => 
   ),
 }));
 const object = fc.dictionary(key, json, { maxKeys: 3, noNullPrototype: true });
+const asked = { from: text, url: fc.webUrl() };
+const callQuestion = fc.oneof(
+  fc.record({ kind: fc.constant("login-required" as const), ...asked }),
+  fc.record({ kind: fc.constant("address" as const), ...asked, message: text }),
+  fc.record({ kind: fc.constant("form" as const), from: text, message: text, schema: object }),
+);
 const providerMetadata = fc.dictionary(key, object, { maxKeys: 2, noNullPrototype: true });
 const error = fc
   .tuple(object, text, text)
@@ -414,10 +420,16 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "part.custom": fc.record({ kind: text, providerMetadata }, { requiredKeys: ["kind"] }),
   "part.raw": fc.record({ rawValue: json }),
   "part.error": fc.record({ error }),
-  "tool.approval-requested": joined(fc.record({ ...ownCall, toolName: text }), reason),
+  "tool.approval-requested": joined(
+    fc.record(
+      { ...ownCall, toolName: text, question: callQuestion, state: json },
+      { requiredKeys: ["step", "callId", "toolName"] },
+    ),
+    reason,
+  ),
   "tool.approval-answered": joined(
     fc.record(
-      { ...ownCall, approved: flag, always: flag },
+      { ...ownCall, approved: flag, always: flag, content: object },
       { requiredKeys: ["step", "callId", "approved"] },
     ),
     reason,

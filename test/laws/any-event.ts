@@ -313,7 +313,20 @@ const anyData: AnyData = {
   "part.custom": merged(metadata, fc.record({ kind: fc.constantFrom("turnlog.note", "note") })),
   "part.raw": fc.record({ rawValue: json }),
   "part.error": fc.record({ error }),
-  "tool.approval-requested": merged(merged(key, reason), fc.record({ toolName })),
+  "tool.approval-requested": merged(
+    merged(key, reason),
+    fc.record(
+      {
+        toolName,
+        question: fc.constant({
+          kind: "login-required" as const,
+          from: "trip",
+          url: "https://trip.test/",
+        }),
+      },
+      { requiredKeys: ["toolName"] },
+    ),
+  ),
   "tool.approval-answered": merged(
     merged(key, reason),
     fc.record({ approved: fc.boolean(), always: fc.boolean() }, { requiredKeys: ["approved"] }),

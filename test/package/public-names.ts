@@ -16,7 +16,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     assertAppendable createCodec Codec GlobalEvent NewEvent SessionEvent TurnlogError
   `,
   index: `
-    agentTool AppEvent AppEvents defineEvents byImportance callIdentity checkpoint coldCache collectBlobs
+    agentTool askPerson AppEvent AppEvents defineEvents byImportance callIdentity checkpoint coldCache collectBlobs
     createRuntime Consumer dropMiddle dropOldest encryptedLog eventIdentity everyTurns exportFixture exportSession
     folderBlobs folderKeys idle importMessages importModelMessages importSession importUIMessages isCallOf isRedacted manual
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow

@@ -62,7 +62,7 @@ it("a state of another form has another version: stored states are read without 
     "queue@5": "9e649a811629",
     "session-summary@11": "bdf3d58a0f1b",
     "standing@1": "448b87fc430c",
-    "tool-calls@3": "86fbe4fd4a6d",
+    "tool-calls@4": "984d31cc900d",
     "usage@5": "f570f34058f2",
   });
 });

@@ -117,10 +117,14 @@ type CallEnd = SessionEvent<
   "tool.succeeded" | "tool.failed" | "tool.denied" | "tool.skipped" | "tool.unknown"
 >;
 
+type CallStart = "tool.started" | "tool.approval-requested" | "tool.output-requested";
+
 interface Call {
   readonly name: string;
   /** Its last start. */
   start?: SessionEvent<"tool.started">;
+  /** Its last attempt ended with a question to a person. */
+  hasAsked?: boolean;
   /** The session waits for a client's output. */
   isRequested?: true;
   ends: number;
@@ -147,18 +151,17 @@ export function callCheck(): Check {
     return noFaults;
   }
 
-  function callOf({
-    data,
-  }: SessionEvent<"tool.started" | "tool.output-requested"> | CallEnd): Call | undefined {
+  function callOf({ data }: SessionEvent<CallStart> | CallEnd): Call | undefined {
     return calls.get(keyOf(data.step, data.callId));
   }
 
   function onStart(event: SessionEvent<"tool.started">): readonly string[] {
     const call = callOf(event);
     if (call === undefined) return [`${event.type} belongs to no call`];
-    const { name, start: before, ends } = call;
+    const { name, start: before, ends, hasAsked = false } = call;
     const { attempt, effectId } = event.data;
     call.start = event;
+    call.hasAsked = false;
     return [
       ...(attempt === (before?.data.attempt ?? 0) + 1
         ? []
@@ -166,11 +169,18 @@ export function callCheck(): Check {
       ...(before === undefined || effectId === before.data.effectId
         ? []
         : [`${name} changes its effect id`]),
-      ...(before === undefined || recovered > before.position
+      ...(before === undefined || recovered > before.position || hasAsked
         ? []
         : [`${name} is started again although no process died`]),
       ...(ends > 0 ? [`${name} is started after its end`] : []),
     ];
+  }
+
+  function onQuestion(event: SessionEvent<"tool.approval-requested">): readonly string[] {
+    const call = callOf(event);
+    if (call === undefined || event.data.question === undefined) return noFaults;
+    call.hasAsked = true;
+    return call.start === undefined ? [`${call.name} asks a person before it was started`] : [];
   }
 
   function onRequest(event: SessionEvent<"tool.output-requested">): readonly string[] {
@@ -191,7 +201,7 @@ export function callCheck(): Check {
     call.ends += 1;
     open.delete(call);
     const { type } = event;
-    const neverRan = type === "tool.skipped" || type === "tool.denied";
+    const neverRan = type === "tool.skipped" || (type === "tool.denied" && call.hasAsked !== true);
     const needsStart =
       type === "tool.unknown" || (type === "tool.succeeded" && call.isRequested !== true);
     return [
@@ -224,6 +234,8 @@ export function callCheck(): Check {
           return endOpenCalls();
         case "part.tool-call":
           return onCall(event);
+        case "tool.approval-requested":
+          return onQuestion(event);
         case "tool.output-requested":
           return onRequest(event);
         case "tool.started":

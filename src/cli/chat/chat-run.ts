@@ -39,7 +39,6 @@ import { chatModels } from "./model/chat-models.ts";
 import { contextWarning } from "../wording/context-words.ts";
 import { sentenceCase } from "../wording/wording.ts";
 import { askLine } from "../output/question.ts";
-import { visibleName } from "../output/visible-text.ts";
 import { ANSWERS, readAnswer } from "./line/chat-line.ts";
 import { conversationOf } from "./screen/conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./host/interrupts.ts";
@@ -371,9 +370,9 @@ function asker({ canAsk }: ChatRun): AskApproval | undefined {
 }
 
 /** Repeats the question until the line is an answer. An empty line means no. */
-const askApproval: AskApproval = async (call, signal) => {
+const askApproval: AskApproval = async (question, signal) => {
   for (;;) {
-    const line = await askLine(`Run ${visibleName(call)}? (${ANSWERS})`, signal);
+    const line = await askLine(`${question} (${ANSWERS})`, signal);
     if (line === undefined) return { kind: "left" };
     const answer = readAnswer(line.trim() === "" ? "no" : line);
     if (answer !== undefined) return { kind: "answered", answer };

@@ -128,12 +128,16 @@ async function withCancel<Done>(
   using ends = firstAbort(stop.signal, interrupts.ending);
   const unwanted = ends.signal;
   const ask = async ({ position, callId }: Question): Promise<void> => {
-    // An `always` or `never` may have answered it.
-    if (unwanted.aborted || !(await isOpen(session, position))) return;
-    const asked = await view.approve?.(callId, unwanted);
-    if (asked === undefined) await settle(session, position, noTerminal);
-    else if (asked.kind === "answered") await settle(session, position, asked.answer);
-    else if (!unwanted.aborted) interrupts.press();
+    // An `always` or `never` may have answered it. Values that do not fit are asked for again.
+    while (!unwanted.aborted && (await isOpen(session, position))) {
+      const asked = await view.approve?.(callId, unwanted);
+      if (asked === undefined) await settle(session, position, noTerminal);
+      else if (asked.kind === "answered") await settle(session, position, asked.answer);
+      else if (!unwanted.aborted) {
+        interrupts.press();
+        return;
+      }
+    }
   };
   const answerAfter = async (event: SessionEvent): Promise<void> => {
     await view.show(event);

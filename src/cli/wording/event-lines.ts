@@ -3,15 +3,20 @@
  * remembers what later events need, and writes nothing.
  */
 
+import { z } from "zod";
 import {
+  defined,
   isReport,
   jsonObjectSchema,
   textStart,
+  type CallQuestion,
+  type EventMap,
   type JsonValue,
   type SessionEvent,
   type StoredUserContent,
 } from "../../events/index.ts";
 import type { Style } from "../output/output.ts";
+import { visibleName } from "../output/visible-text.ts";
 import { contextWords } from "./context-words.ts";
 import {
   callLabel,
@@ -58,6 +63,8 @@ export interface ToldCall {
   readonly input: JsonValue;
   /** Why approval is needed, if the tool gave a reason. */
   readonly reason?: string;
+  /** What the running call asks. */
+  readonly question?: CallQuestion;
 }
 
 export interface EventLinesOptions {
@@ -112,6 +119,8 @@ export class EventLines {
   readonly #lengths: Lengths;
   readonly #messages: Map<string, StoredUserContent>;
   #calls: Map<string, Call>;
+  /** What running calls asked last. */
+  readonly #asked: Map<string, CallQuestion>;
   #tally: TurnTally = emptyTally;
   /** A pruning waits for an event with the size of the prompt after it. */
   #pruned: SessionEvent<"context.pruned"> | undefined;
@@ -122,17 +131,30 @@ export class EventLines {
     this.#lengths = lengths;
     this.#messages = new Map(queue.map(({ id, content }) => [id, content]));
     this.#calls = new Map(open.map(({ callId, toolName, input }) => [callId, { toolName, input }]));
+    this.#asked = new Map(
+      open.flatMap(({ callId, question }) => (question === undefined ? [] : [[callId, question]])),
+    );
   }
 
-  describeCall(callId: string): string {
+  /** What a person is asked about a call. */
+  describeQuestion(callId: string): string {
     const { toolName, input } = this.#call(callId);
-    return callLabel(toolName, input, 400);
+    const asked = this.#asked.get(callId);
+    return asked === undefined
+      ? `Run ${visibleName(callLabel(toolName, input, 400))}?`
+      : `${visibleName(toolName)}: ${askedWords(asked)}`;
   }
 
   take(event: SessionEvent): readonly EventLine[] {
     this.#tally = tally(event.type === "turn.started" ? emptyTally : this.#tally, event);
+    if (event.type === "tool.approval-requested") this.#ask(event.data);
     const about = this.#options.isWhole === true ? this.#ofPeople(event) : [];
     return [...this.#ofContext(event), ...this.#ofTurn(event), ...about];
+  }
+
+  #ask({ callId, question }: EventMap["tool.approval-requested"]): void {
+    if (question === undefined) this.#asked.delete(callId);
+    else this.#asked.set(callId, question);
   }
 
   /** The line that is held back, at the end of the events. */
@@ -269,8 +291,8 @@ export class EventLines {
       case "message.withdrawn":
         return this.#texts(event.data.ids).flatMap((text) => line(`Taken back: ${text}`));
       case "tool.approval-requested": {
-        const { callId, reason } = event.data;
-        const call = { ...this.#call(callId), callId, ...(reason === undefined ? {} : { reason }) };
+        const { callId, reason, question } = event.data;
+        const call = { ...this.#call(callId), callId, ...defined({ reason, question }) };
         return questionLines(call).flatMap((one) => line(one, "yellow"));
       }
       case "tool.approval-answered": {
@@ -382,7 +404,8 @@ const QUESTION_LINES = 12;
 const LINE_LENGTH = 400;
 
 /** A call that waits for an answer, with its whole input: a person must see what they approve. */
-export function questionLines({ toolName, input, reason }: ToldCall): readonly string[] {
+export function questionLines({ toolName, input, reason, question }: ToldCall): readonly string[] {
+  if (question !== undefined) return [`? ${toolName}: ${askedWords(question)}`];
   const why = reason === undefined ? "" : ` ${excerpt(reason, LINE_LENGTH)}`;
   const fields = jsonObjectSchema.safeParse(input);
   const entries = fields.success ? Object.entries(fields.data) : [["input", input] as const];
@@ -391,6 +414,43 @@ export function questionLines({ toolName, input, reason }: ToldCall): readonly s
     ...entries.flatMap(([name, value]) => fieldLines(name, value)),
   ];
 }
+
+/** What a running call asks, and how it is answered. */
+export function askedWords(question: CallQuestion): string {
+  const { from } = question;
+  switch (question.kind) {
+    case "login-required":
+      return `${from} needs a login. Log in at ${question.url} and then answer y.`;
+    case "address":
+      return `${from}: ${question.message} Open ${question.url} and then answer y.`;
+    case "form": {
+      const { properties } = formSchema.parse(question.schema);
+      const fields = Object.entries(properties).map(
+        ([name, { type, enum: choices, description }]) => {
+          const about = [choices?.join(" | ") ?? type, description].filter(
+            (one) => one !== undefined,
+          );
+          return `${name} (${about.join(": ")})`;
+        },
+      );
+      const example = Object.keys(properties).map((name) => `${name}=…`);
+      return `${from}: ${question.message} ${fields.join(", ")}. Answer ${example.join(", ")} or n.`;
+    }
+  }
+}
+
+const formSchema = z.looseObject({
+  properties: z
+    .record(
+      z.string(),
+      z.looseObject({
+        type: z.string().optional().catch(undefined),
+        enum: z.array(z.string()).optional().catch(undefined),
+        description: z.string().optional().catch(undefined),
+      }),
+    )
+    .catch({}),
+});
 
 function fieldLines(name: string, value: JsonValue): readonly string[] {
   const text = typeof value === "string" ? value : JSON.stringify(value);

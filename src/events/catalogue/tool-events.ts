@@ -6,7 +6,14 @@
 import type { ToolResultOutput } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
-import { jsonSchema, storedErrorSchema, type JsonValue, type StoredError } from "../values/json.ts";
+import {
+  jsonObjectSchema,
+  jsonSchema,
+  storedErrorSchema,
+  type JsonObject,
+  type JsonValue,
+  type StoredError,
+} from "../values/json.ts";
 
 interface CallKey {
   readonly step: number;
@@ -19,13 +26,42 @@ interface CallKey {
  */
 export type ModelOutput = ToolResultOutput;
 
+/**
+ * What a running call asks a person: a login at an address, the values of a form, or a visit to an address. The call
+ * runs again with the answer. `from` names who asks, such as an MCP server.
+ */
+export type CallQuestion =
+  | { readonly kind: "login-required"; readonly from: string; readonly url: string }
+  | {
+      readonly kind: "form";
+      readonly from: string;
+      readonly message: string;
+      /** The JSON Schema of the answer: an object with plain fields. */
+      readonly schema: JsonObject;
+    }
+  | {
+      readonly kind: "address";
+      readonly from: string;
+      readonly message: string;
+      readonly url: string;
+    };
+
 export interface ToolFamily {
-  "tool.approval-requested": CallKey & { readonly toolName: string; readonly reason?: string };
+  /** With a `question`, the call had begun to run, and ended this attempt by asking. */
+  "tool.approval-requested": CallKey & {
+    readonly toolName: string;
+    readonly reason?: string;
+    readonly question?: CallQuestion;
+    /** What the next attempt of the call is given back, beside the answer. */
+    readonly state?: JsonValue;
+  };
   "tool.approval-answered": CallKey & {
     readonly approved: boolean;
     readonly reason?: string;
     /** The answer also applies to all later calls of this tool in the session. */
     readonly always?: boolean;
+    /** The values of a form. */
+    readonly content?: JsonObject;
     readonly by?: string;
   };
   /** The call waits for its output: its tool has no `execute`, and a client runs it. */
@@ -83,6 +119,16 @@ function isModelOutput(value: unknown): boolean {
 
 const key = { step: z.int().positive(), callId: z.string() };
 
+export const questionSchema: z.ZodType<CallQuestion> = z.lazy(() => {
+  const address = { from: z.string(), url: z.url({ protocol: /^https?$/ }) };
+  const message = z.string();
+  return z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("login-required"), ...address }),
+    z.looseObject({ kind: z.literal("address"), ...address, message }),
+    z.looseObject({ kind: z.literal("form"), from: z.string(), message, schema: jsonObjectSchema }),
+  ]);
+});
+
 /** What the schema of `tool.succeeded` accepts, checked by hand: the cold schema takes 25 µs, hundreds of times. */
 export function isSucceededData(data: JsonValue): boolean {
   if (typeof data !== "object" || data === null || !("output" in data)) return false;
@@ -103,6 +149,8 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
       ...key,
       toolName: z.string(),
       reason: z.string().exactOptional(),
+      question: questionSchema.exactOptional(),
+      state: jsonSchema.exactOptional(),
     }),
   "tool.approval-answered": () =>
     z.looseObject({
@@ -110,6 +158,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
       approved: z.boolean(),
       reason: z.string().exactOptional(),
       always: z.boolean().exactOptional(),
+      content: jsonObjectSchema.exactOptional(),
       by: z.string().exactOptional(),
     }),
   "tool.output-requested": () => z.looseObject({ ...key, toolName: z.string() }),

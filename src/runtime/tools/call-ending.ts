@@ -10,7 +10,18 @@ interface CallKey {
   readonly callId: string;
 }
 
-export function executed(key: CallKey, execution: Execution, context: SessionContext): EventBody {
+/** The event at the end of an attempt: a question makes the call wait, unless its turn stops. */
+export function executed(
+  { toolName, ...key }: CallKey & { readonly toolName: string },
+  execution: Execution,
+  context: SessionContext,
+): EventBody {
+  if (execution.kind === "asked") {
+    if (context.skipCalls || context.stopping !== undefined) return unfinished(key, context);
+    const { question, state } = execution;
+    const data = { ...key, toolName, question, ...(state === undefined ? {} : { state }) };
+    return { type: "tool.approval-requested", data };
+  }
   if (execution.kind !== "unknown") return endedBody(key, execution);
   const reason = isOutOfTime(context) ? "timed-out" : execution.reason;
   return { type: "tool.unknown", data: { ...key, reason } };
@@ -35,6 +46,13 @@ export function denied(key: CallKey, reason: string | undefined): EventBody {
 /** The reason of a person's answer that denied the call. */
 export function denialReason({ outcome }: CallPart): string | undefined {
   return outcome.status === "refused" ? outcome.reason : undefined;
+}
+
+/** The end of a call that waited for an answer in the middle of its work, because its turn stops. */
+export function unfinished(key: CallKey, context: SessionContext): EventBody {
+  const reason = skipReason(context);
+  const stopped = reason === "interrupted" ? "cancelled" : reason;
+  return { type: "tool.unknown", data: { ...key, reason: stopped } };
 }
 
 /** The end of a call that never started, because its turn stops. */

@@ -3,8 +3,8 @@
 import { byId, entryOf, type EventBody, type StoredError } from "../../events/index.ts";
 import type { CallPart, HistoryPart, HistoryState } from "../../projections/index.ts";
 import { type Agent, toolConcurrency } from "../../agent/index.ts";
-import { attemptsAt, type SessionRecorder } from "../../state/index.ts";
-import { denied, skipped } from "./call-ending.ts";
+import { attemptsAt, hasUnknownAttempt, type SessionRecorder } from "../../state/index.ts";
+import { denied, skipped, unfinished } from "./call-ending.ts";
 
 type NamedCall = Pick<CallPart, "callId" | "toolName">;
 
@@ -139,7 +139,9 @@ export class StepCalls {
   }
 
   skip(call: CallId): void {
-    this.#end(call, skipped(this.key(call), this.#recorder.state.machine.context));
+    const { context } = this.#recorder.state.machine;
+    const end = this.attempts(call) === 0 ? skipped : unfinished;
+    this.#end(call, end(this.key(call), context));
   }
 
   deny(call: CallPart, reason: string | undefined): void {
@@ -158,9 +160,10 @@ export class StepCalls {
 
   /** Records what the call ends with here. If a dead process had started it, its outcome is unknown. */
   #end(call: CallId, ending: EventBody): void {
+    const { state } = this.#recorder;
     const unknown = { ...this.key(call), reason: "recovered" } as const;
     this.#recorder.record(
-      this.attempts(call) === 0 ? ending : { type: "tool.unknown", data: unknown },
+      hasUnknownAttempt(state, call.callId) ? { type: "tool.unknown", data: unknown } : ending,
     );
   }
 

@@ -16,11 +16,19 @@ import {
   ownCopy,
   storedErrorSchema,
   TurnlogError,
+  type CallQuestion,
   type JsonValue,
   type ModelOutput,
   type StoredError,
 } from "../../events/index.ts";
-import type { RunInSession, Agent, TurnContext } from "../../agent/index.ts";
+import {
+  AskedPerson,
+  asking,
+  type Agent,
+  type PersonAnswer,
+  type RunInSession,
+  type TurnContext,
+} from "../../agent/index.ts";
 import type { Offloaded, SessionBlobs } from "../../media/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
@@ -41,6 +49,8 @@ export interface ToolExecution {
   readonly call: CallPart;
   readonly identity: CallIdentity;
   readonly input: unknown;
+  /** What persons answered to earlier attempts. */
+  readonly answers: readonly PersonAnswer[];
   /** The context of the tool, validated by its schema. */
   readonly context: () => Promise<unknown>;
   /** The messages of the prompt that the call answers. */
@@ -74,9 +84,14 @@ export type Execution =
       /** Undefined if the model gets the error's message. */
       readonly modelOutput?: ModelOutput | undefined;
     }
-  | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
+  | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" }
+  | {
+      readonly kind: "asked";
+      readonly question: CallQuestion;
+      readonly state: JsonValue | undefined;
+    };
 
-export type Ended = Exclude<Execution, { readonly kind: "unknown" }>;
+export type Ended = Extract<Execution, { readonly kind: "succeeded" | "failed" }>;
 
 /** The error of a call that was cancelled after its start was recorded and before its tool ran. */
 export const NOT_RUN = "Cancelled before it was run: it had no effect.";
@@ -137,8 +152,11 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
       // The SDK types the context by the tool, which is not known here.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       context: toolContext as never,
-      turnlog:
-        run.runInSession === undefined ? identity : { ...identity, runInSession: run.runInSession },
+      turnlog: {
+        ...identity,
+        ...asking(run.answers),
+        ...(run.runInSession === undefined ? {} : { runInSession: run.runInSession }),
+      },
     };
     const options = withMessages(own, messages);
     const runTool = async (): Promise<void> => {
@@ -157,6 +175,8 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
     return { kind: "succeeded", output: json, modelOutput: await modelOutput(run, output, json) };
   } catch (error) {
     observer?.answered({ kind: "failed", error });
+    if (error instanceof AskedPerson)
+      return { kind: "asked", question: error.question, state: error.state };
     return failed(error);
   }
 }

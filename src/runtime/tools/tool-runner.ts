@@ -7,6 +7,7 @@
 import type { ModelMessage } from "ai";
 import {
   byId,
+  defined,
   entriesOf,
   entryOf,
   ownCopy,
@@ -15,7 +16,13 @@ import {
 } from "../../events/index.ts";
 import type { CallState } from "../../machines/index.ts";
 import type { CallPart } from "../../projections/index.ts";
-import { type Agent, toolContext, toolTimeoutMs, type TurnContext } from "../../agent/index.ts";
+import {
+  type Agent,
+  type PersonAnswer,
+  toolContext,
+  toolTimeoutMs,
+  type TurnContext,
+} from "../../agent/index.ts";
 import { approvalOf, type Approval, type Decision } from "./approval.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { denialReason, executed } from "./call-ending.ts";
@@ -207,7 +214,7 @@ export class ToolRunner {
       const identity = { session: recorder.session, step: this.#step, attempt, effectId };
       const execution = await this.#execute(runnable, identity, delegation);
       const offloading =
-        execution.kind === "unknown"
+        execution.kind === "unknown" || execution.kind === "asked"
           ? undefined
           : offloadedExecution(this.#options.blobs, execution);
       const offloaded = offloading && (await offloading);
@@ -216,7 +223,8 @@ export class ToolRunner {
       if (lasting !== undefined) await lasting;
       this.#running.delete(call);
       if (this.#calls.isStill(call, "running")) {
-        const body = executed(this.#calls.key(call), ended, recorder.state.machine.context);
+        const key = { ...this.#calls.key(call), toolName: call.toolName };
+        const body = executed(key, ended, recorder.state.machine.context);
         recordOffloaded(recorder, offloaded?.stored ?? [], body);
       }
       if (offloaded !== undefined) releaseWhenDurable(recorder, offloaded);
@@ -243,6 +251,7 @@ export class ToolRunner {
       call,
       identity,
       input,
+      answers: answersOf(call),
       context: async () => await toolContext(tool, call.toolName, await context()),
       messages,
       signal,
@@ -282,6 +291,15 @@ export class ToolRunner {
   #background(work: () => Promise<void>): void {
     work().catch(this.#options.onFailure);
   }
+}
+
+/** What persons answered to the questions that the call asked. */
+function answersOf({ approvals = [] }: CallPart): readonly PersonAnswer[] {
+  return approvals.flatMap(({ question, state, answer }) =>
+    question === undefined || answer?.approved !== true
+      ? []
+      : [{ content: answer.content ?? {}, ...defined({ by: answer.by, state }) }],
+  );
 }
 
 // Preliminary outputs of a running tool, and the blobs of outputs until their events are durable.

@@ -183,8 +183,15 @@ const contentFields: ContentFields = {
   "part.raw": { rawValue: text, dropped: clear },
   "part.error": { error },
 
-  "tool.approval-requested": { ...key, toolName: clear, reason: out },
-  "tool.approval-answered": { ...key, approved: clear, reason: out, always: clear, by: out },
+  "tool.approval-requested": { ...key, toolName: clear, reason: out, question: out, state: out },
+  "tool.approval-answered": {
+    ...key,
+    approved: clear,
+    reason: out,
+    always: clear,
+    content: out,
+    by: out,
+  },
   "tool.output-requested": { ...key, toolName: clear },
   "tool.started": { ...key, toolName: clear, attempt: clear, effectId: clear, child: clear },
   "tool.progressed": { ...key, output: text },

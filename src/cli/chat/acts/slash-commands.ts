@@ -54,8 +54,8 @@ export async function carryOut(
     case "answer": {
       const [question] = questionsOf(state);
       if (question?.asked === undefined) return hint("No call waits for an answer.");
-      const isAnswered = await settle(session, question.asked, line.answer);
-      return isAnswered ? { kind: "done" } : hint("Too late: the call no longer waits.");
+      const refused = await settle(session, question.asked, line.answer);
+      return refused === undefined ? { kind: "done" } : hint(refused);
     }
     case "ask":
       try {

@@ -1,6 +1,12 @@
 /** Parses a line typed in a chat: a message, an answer to a question, or a command. Pure. */
 
-import type { CancelMode, Delivery } from "../../../events/index.ts";
+import {
+  jsonSchema,
+  type CancelMode,
+  type Delivery,
+  type JsonObject,
+  type JsonValue,
+} from "../../../events/index.ts";
 import {
   byImportance,
   checkpoint,
@@ -16,6 +22,8 @@ export interface Answer {
   /** Whether the answer holds for every later call of the tool in this session. */
   readonly always: boolean;
   readonly reason?: string;
+  /** The values of a form. */
+  readonly content?: JsonObject;
 }
 
 export type ContextLine =
@@ -85,8 +93,13 @@ export function readLine(typed: string, isAsked: boolean): ChatLine {
   };
 }
 
-/** The words `yes`, `no`, `always` and `never`, their letters, and a reason after a no. */
+/**
+ * The words `yes`, `no`, `always` and `never`, their letters, a reason after a no, and the values of a form:
+ * `seats=2, name=Ann`.
+ */
 export function readAnswer(text: string): Answer | undefined {
+  const content = readForm(text);
+  if (content !== undefined) return { approved: true, always: false, content };
   const [, word = "", rest] = /^(\p{L}+)(?:[\s:,.]+(\S.*))?$/su.exec(text.trim()) ?? [];
   const reason = rest === undefined ? {} : { reason: rest };
   switch (word.toLowerCase()) {
@@ -105,6 +118,21 @@ export function readAnswer(text: string): Answer | undefined {
       return rest === undefined ? { approved: true, always: true } : undefined;
     default:
       return undefined;
+  }
+}
+
+/** Values are JSON or else texts: `"7"` is a text, and `7` a number. */
+function readForm(text: string): JsonObject | undefined {
+  const fields = text.split(/,\s*(?=[\w-]+\s*=)/).map((one) => /^\s*([\w-]+)\s*=(.*)$/s.exec(one));
+  if (!fields.every((one) => one !== null)) return undefined;
+  return Object.fromEntries(fields.map(([, name = "", value = ""]) => [name, formValue(value)]));
+}
+
+function formValue(text: string): JsonValue {
+  try {
+    return jsonSchema.parse(JSON.parse(text));
+  } catch {
+    return text.trim();
   }
 }
 

@@ -6,6 +6,7 @@ import { cutToCells, rowsOfWords } from "../../terminal/cells.ts";
 import { draftRows, type Draft } from "../../terminal/draft.ts";
 import type { Panel } from "../../terminal/live-screen.ts";
 import { amount, contentText, duration, figure, callLabel } from "../../wording/wording.ts";
+import { askedWords } from "../../wording/event-lines.ts";
 import { heldSentence } from "../../wording/turn-words.ts";
 import type { QueuedMessage } from "../../../projections/index.ts";
 import type { Choice } from "../line/completion.ts";
@@ -96,6 +97,10 @@ function questionRow(state: ConversationState, cells: number): string | undefine
   if (state.budget !== undefined) return cutToCells(visibleText(heldSentence(state.budget)), cells);
   if (question === undefined) return undefined;
   const more = questions.length > 1 ? ` (1 of ${questions.length})` : "";
+  if (question.question !== undefined)
+    return (
+      cutToCells(visibleText(`? ${askedWords(question.question)}`), cells - more.length) + more
+    );
   const label = visibleName(callLabel(question.toolName, question.input, 400));
   return `${cutToCells(`? Run ${label}`, cells - more.length - 1)}?${more}`;
 }

@@ -3,7 +3,7 @@
  * of the step with their questions. Folds events through the machine and the projections; pure.
  */
 
-import type { CancelMode, SessionEvent } from "../../../events/index.ts";
+import { defined, type CancelMode, type SessionEvent } from "../../../events/index.ts";
 import {
   type HeldBudget,
   type initialMachineState,
@@ -102,9 +102,8 @@ function openCall(part: HistoryPart): readonly OpenCall[] {
       return [{ ...call, status: "running" }];
     case "awaiting-approval": {
       const reason = outcome.reason === undefined ? {} : { reason: outcome.reason };
-      const { position } = approvals?.at(-1) ?? {};
-      const asked = position === undefined ? {} : { asked: position };
-      return [{ ...call, status: "awaiting-approval", ...asked, ...reason }];
+      const { position: asked, question } = approvals?.at(-1) ?? {};
+      return [{ ...call, status: "awaiting-approval", ...defined({ asked, question }), ...reason }];
     }
     case "awaiting-output":
       return [{ ...call, status: "awaiting-output" }];

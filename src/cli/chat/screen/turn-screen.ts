@@ -32,8 +32,8 @@ export class TurnScreen {
     this.#lines = new EventLines({ ...options, columns: () => output.progress.columns });
   }
 
-  describeCall(callId: string): string {
-    return this.#lines.describeCall(callId);
+  describeQuestion(callId: string): string {
+    return this.#lines.describeQuestion(callId);
   }
 
   /** Moves the cursor to the start of a line, so that other text can follow. */
@@ -234,7 +234,7 @@ export type Asked =
   | { readonly kind: "answered"; readonly answer: Answer }
   | { readonly kind: "left" };
 
-export type AskApproval = (call: string, signal: AbortSignal) => Promise<Asked>;
+export type AskApproval = (question: string, signal: AbortSignal) => Promise<Asked>;
 
 const CANCELLING = "Cancelling. Ctrl-C again leaves immediately.";
 
@@ -253,7 +253,7 @@ export function textView(
         await screen.endLine();
         // The question bypasses this channel: wait until earlier text is out.
         await output.progress.write("");
-        return await ask(screen.describeCall(callId), signal);
+        return await ask(screen.describeQuestion(callId), signal);
       },
     }),
   };
