@@ -22,6 +22,7 @@ import {
 } from "./history-parts.ts";
 import {
   historySchema,
+  type HistoryItem,
   type HistoryPart,
   type HistoryState,
   type StepEnd,
@@ -37,9 +38,11 @@ const LAST_STEP_NOTE =
 
 const initial: HistoryState = { items: [], waiting: [], turn: 0 };
 
-function settled(state: HistoryState): HistoryState {
+/** Moves the open step to the items, and more behind it, by one copy: the list is as long as the session. */
+function settled(state: HistoryState, more: readonly HistoryItem[] = []): HistoryState {
   const { open, ...rest } = state;
-  return open === undefined ? state : { ...rest, items: [...state.items, open] };
+  if (open === undefined && more.length === 0) return state;
+  return { ...rest, items: rest.items.concat(open ?? [], more) };
 }
 
 /** Moves the note to the items, before the step that gets it. */
@@ -63,8 +66,7 @@ function delivered(state: HistoryState, event: SessionEvent<"message.delivered">
     if (content === undefined) return [];
     return [{ kind: "user", id, content, position: event.position, time: event.time, turn }];
   });
-  const base = settled(state);
-  return { ...base, items: [...base.items, ...items], waiting: withoutEntries(base.waiting, ids) };
+  return { ...settled(state, items), waiting: withoutEntries(state.waiting, ids) };
 }
 
 /** Absent and undefined differ in JSON. */
@@ -112,7 +114,6 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
         ? { ...state, note: { kind: "note", text: LAST_STEP_NOTE, turn, position, time: time } }
         : state,
     "turn.ended": (state, event) => {
-      const { note: _, ...base } = settled(state);
       const { open } = state;
       const isEmpty = event.data.reason === "stop" && open !== undefined && isSilent(open);
       const end = {
@@ -122,7 +123,8 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
         position: event.position,
         time: event.time,
       } as const;
-      return { ...base, items: [...base.items, end] };
+      const { note: _, ...ended } = settled(state, [end]);
+      return ended;
     },
 
     "step.started": (state, event) => {

@@ -186,9 +186,9 @@ async function application(
     app.on(one.method.toUpperCase(), pathOf(one), ({ req }) =>
       handler.serve(req.raw, req.param(), one),
     );
-  const description = JSON.stringify(describeRoutes(all, settings.token !== undefined));
+  const described = (): JsonObject => describeRoutes(all, settings.token !== undefined);
   app.get("/openapi.json", ({ req }) =>
-    handler.guard.plain(req.raw, () => new Response(description, jsonType)),
+    handler.guard.plain(req.raw, () => Response.json(described())),
   );
   app.get("/healthz", ({ req }) =>
     handler.guard.open(req.raw, () => Response.json({ status: "ok" })),
@@ -240,8 +240,6 @@ async function withoutBody(answer: Response): Promise<Response> {
   await answer.body?.cancel();
   return new Response(null, answer);
 }
-
-const jsonType = { headers: { "content-type": "application/json" } };
 
 function pathOf({ path }: Route): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");

@@ -112,14 +112,14 @@ function approvalOf(
 
 // What approvals and output requests have in common: where they are found, and whose they are. Pure.
 
-/** The steps of all branches of a session, newest first. */
+/** The steps of all branches of a session that call tools, newest first. */
 export function* stepsNewestFirst({ history, boundaries }: SessionState): Generator<StepItem> {
   const { open } = history;
   const { items } = boundaries;
   if (open !== undefined) yield open;
   for (let index = items.length - 1; index >= 0; index--) {
     const item = items[index];
-    if (item?.kind === "step") yield item;
+    if (item?.kind === "step" && item.parts.some(({ kind }) => kind === "call")) yield item;
   }
 }
 

@@ -7,6 +7,7 @@
 import { byId, type PositionRange, type SessionEvent } from "../events/index.ts";
 import {
   branchStates,
+  history,
   sessionProjections,
   type BranchStates,
   type HistoryItem,
@@ -34,7 +35,12 @@ export interface BoundariesState {
   readonly from: number;
 }
 
-export const initialBoundaries: BoundariesState = { items: [], passed: [], from: 0 };
+export const initialBoundaries: BoundariesState = {
+  // The very list of the history: the two are one until a rewind.
+  items: history.initial.items,
+  passed: [],
+  from: 0,
+};
 
 export interface BoundaryStates extends ProjectedState {
   readonly position: number;
@@ -110,7 +116,7 @@ function grown(
 ): readonly HistoryItem[] {
   if (before === after) return all;
   if (all === before) return after;
-  if (after.length > before.length) return [...all, ...after.slice(before.length)];
+  if (after.length > before.length) return all.concat(after.slice(before.length));
   const changes = new Map(
     before.flatMap((item, index) => {
       const now = after[index];

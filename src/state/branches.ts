@@ -1,7 +1,8 @@
 /** The branches of a session as a list. Pure. */
 
 import { defined } from "../events/index.ts";
-import { headOf, isWithin, spansUpTo } from "../projections/index.ts";
+import { headOf, spansUpTo } from "../projections/index.ts";
+import { itemsOn } from "./boundaries.ts";
 import type { SessionState } from "./session-state.ts";
 import type { EventLog, ForkPoint } from "../events/index.ts";
 
@@ -28,7 +29,7 @@ export function sessionBranches(state: SessionState): readonly SessionBranch[] {
   return branches.all.map(({ id, parent, forkedAt }) => {
     const head = headOf(branches, id, position);
     const spans = spansUpTo(branches, head);
-    const items = boundaries.items.filter((item) => isWithin(spans, item.position));
+    const items = itemsOn(boundaries.items, spans);
     const turns = new Set(items.flatMap(({ kind, turn }) => (kind === "note" ? [] : [turn])));
     if (id === active && history.open !== undefined) turns.add(history.turn);
     const lastAt = items.at(-1)?.time;

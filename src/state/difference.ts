@@ -46,14 +46,21 @@ export function restored(before: unknown, from: Difference): unknown {
   if ("added" in from)
     return [...(isList(before) ? before.slice(0, from.kept) : []), ...from.added];
   if (!("fields" in from)) return from.is;
-  const { moved = [], fields } = from;
+  const { moved, fields } = from;
   const earlier = isObject(before) ? before : {};
-  return Object.fromEntries([
-    ...Object.entries(earlier).filter(([name]) => !moved.includes(name)),
-    ...Object.entries(fields).map(
-      ([name, field]) => [name, restored(byId(earlier, name), field)] as const,
-    ),
-  ]);
+  const changed = Object.entries(fields);
+  if (moved === undefined && changed.length === 0) return earlier;
+  const next: Record<string, unknown> =
+    moved === undefined
+      ? { ...earlier }
+      : Object.fromEntries(Object.entries(earlier).filter(([name]) => !moved.includes(name)));
+  for (const [name, field] of changed) {
+    const value = restored(byId(earlier, name), field);
+    // A long session has thousands of boundaries: assigning takes half the time of `Object.fromEntries`.
+    if (name !== "__proto__") next[name] = value;
+    else Object.defineProperty(next, name, { value, enumerable: true });
+  }
+  return next;
 }
 
 function isList(value: unknown): value is readonly unknown[] {

@@ -70,12 +70,19 @@ export function viewOf(session: string, state: SessionState): SessionView {
 
 function newView(session: string, state: SessionState): SessionView {
   const { history, usage, toolCalls } = state;
-  return deepFreeze({
+  const view = deepFreeze({
     ...outlineOf(session, state),
     history: history.open === undefined ? history.items : [...history.items, history.open],
-    prompt: sentPrompt(state),
     usage,
     toolCalls: describedCalls([...toolCalls.ended, ...toolCalls.open], history),
+  });
+  let prompt: SentPrompt | undefined;
+  // Made when it is read: it is as long as the history, and most who view a session do not read it.
+  return Object.freeze({
+    ...view,
+    get prompt() {
+      return (prompt ??= deepFreeze(sentPrompt(state)));
+    },
   });
 }
 
@@ -362,6 +369,7 @@ export function describedCalls(
   calls: readonly ToolCall[],
   { items, open }: HistoryState,
 ): readonly DescribedCall[] {
+  if (calls.length === 0) return [];
   const steps = new Set(calls.map(({ step }) => step));
   const parts = new Map<string, CallPart>();
   const add = ({ step, parts: all }: StepItem): void => {
