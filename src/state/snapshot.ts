@@ -103,7 +103,7 @@ export async function storedPositions(
 /**
  * The newest stored state up to a position, or {@link nothingKept}. A fork without a snapshot of its own
  * uses one of the session that it branched off. `known`: an earlier stored state, whose chunks are not
- * read again.
+ * read again; it is the answer if no newer one is stored.
  */
 export async function loadSessionSnapshot(
   log: SnapshotStore,
@@ -118,7 +118,7 @@ export async function loadSessionSnapshot(
   const chunks = positions.slice(0, before.chunks.length + loaded.length);
   const position = chunks.at(-1);
   const newest = loaded.at(-1);
-  if (position === undefined || newest === undefined) return nothingKept;
+  if (position === undefined || newest === undefined) return before;
   const { machine, boundaries, history, ...projections } = newest.rest;
   const { blobs } = newest;
   const earlier = before.state.boundaries;

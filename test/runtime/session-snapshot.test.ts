@@ -281,6 +281,17 @@ describe("a long session", () => {
     }
   });
 
+  it("is what is known of it when nothing newer was kept", async () => {
+    await using log = await openMemoryLog();
+    const { session, runtime } = await openSession({ model: longTurn(), tools: { echo } }, { log });
+    const turn = await session.send("Go.");
+    await turn.result;
+    await runtime.close();
+    const known = await loadSessionSnapshot(log, session.id);
+    expect(known.chunks).not.toEqual([]);
+    expect(await loadSessionSnapshot(log, session.id, undefined, known)).toBe(known);
+  });
+
   it("is folded from the last whole piece when one of what was kept is missing, and is the same", async () => {
     await using log = await openMemoryLog();
     const agent = { model: longTurn(), tools: { echo } };
