@@ -1,7 +1,7 @@
 /** A reply that ends as it should and says nothing: the model is asked once more, and a silent end is marked. */
 
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { tool } from "ai";
+import { isStepCount, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { agentTool, uiStream, type Agent } from "../../src/public/index.ts";
@@ -110,17 +110,26 @@ describe.each(sources)("by way of %s", (stepSource) => {
     expect(model.calls).toHaveLength(2);
   });
 
-  it("a parent agent is told that its sub-agent said nothing", async () => {
-    const helper = agentTool({
-      description: "Helps.",
-      agent: { model: scriptedModel([silent, silent]) },
-    });
-    const model = scriptedModel([calling(call("helper", "1", { task: "Help." })), "I see."]);
-    await using open = await opened({ model, tools: { helper } });
-    await (
-      await open.session.send("Hi.")
-    ).result;
-    expect(JSON.stringify(model.calls[1]?.prompt)).toContain("said nothing");
+  it("the call of a sub-agent that says nothing fails with a sentence, also where a stop condition ends it", async () => {
+    const helpers = [
+      { model: scriptedModel([silent, silent]) },
+      {
+        model: scriptedModel([calling(call("echo", "2"))]),
+        tools: { echo },
+        stopWhen: isStepCount(1),
+      },
+    ];
+    for (const agent of helpers) {
+      const helper = agentTool({ description: "Helps.", agent });
+      const model = scriptedModel([calling(call("helper", "1", { task: "Help." })), "I see."]);
+      await using open = await opened({ model, tools: { helper } });
+      expect((await (await open.session.send("Hi.")).result).text).toBe("I see.");
+      const { toolCalls } = await open.session.view();
+      expect(toolCalls).toMatchObject([{ status: "failed" }]);
+      expect(JSON.stringify(model.calls[1]?.prompt)).toContain(
+        "The sub-agent helper ended its turn and said nothing",
+      );
+    }
   });
 });
 

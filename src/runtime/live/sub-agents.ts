@@ -70,7 +70,7 @@ export function subAgentRunner(open: OpenChild, background: Background): Delegat
     try {
       // Its turn continues where the log ends, as after a restart.
       const result = background.result(ended, signal, (cause) => waits(child, cause));
-      return answerOf(child, await Promise.race([result, left.promise]));
+      return answerOf(child, parent.toolName, await Promise.race([result, left.promise]));
     } catch (error) {
       // The runtime that closes also ends the turn of this call: what became of the call is not known before.
       if (TurnlogError.isInstance(error) && error.code === "RUNTIME_CLOSED")
@@ -107,14 +107,22 @@ function isLeft(reason: unknown): boolean {
   return TurnlogError.isInstance(reason) && lost.has(reason.code);
 }
 
-/** @throws Error if the turn was stopped; it has the text so far, for the model. */
-function answerOf(child: string, { finishReason, text, output, empty }: TurnResult): JsonValue {
-  if (empty === true && output === undefined)
-    return `[The agent ended its turn and said nothing; session ${child}.]`;
-  if (whole.has(finishReason)) return output === undefined ? text : toJson(output);
-  const said = text === "" ? "It had said nothing." : `It had said: ${text}`;
+/** @throws Error for the model: if the turn was stopped, with the text so far, and if there is no answer */
+function answerOf(
+  child: string,
+  toolName: string,
+  { finishReason, text, output }: TurnResult,
+): JsonValue {
+  if (!whole.has(finishReason)) {
+    const said = text === "" ? "It had said nothing." : `It had said: ${text}`;
+    throw new Error(
+      withFullStop(`The agent stopped early (${finishReason}; session ${child}). ${said}`),
+    );
+  }
+  if (output !== undefined) return toJson(output);
+  if (text.trim() !== "") return text;
   throw new Error(
-    withFullStop(`The agent stopped early (${finishReason}; session ${child}). ${said}`),
+    `The sub-agent ${toolName} ended its turn and said nothing (session ${child}). Call it again and ask for an answer in words, or go on without it.`,
   );
 }
 
