@@ -50,6 +50,7 @@ import {
   type ApprovalsOptions,
   type OpenSessionOptions,
   type ResumedSessions,
+  type CloseOptions,
   type ResumeOptions,
   type Runtime,
 } from "./api/runtime.ts";
@@ -72,6 +73,7 @@ import {
   consumerNameSchema,
   deletionSchema,
   sessionQuerySchema,
+  closeSchema,
   resumeSchema,
 } from "./api/runtime-schema.ts";
 import { subAgentRunner } from "./live/sub-agents.ts";
@@ -268,9 +270,9 @@ export class OpenRuntime implements Runtime {
     return await this.#consumers.start(name, handler, { ...options });
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+  async close(options: CloseOptions = {}): Promise<void> {
+    check(closeSchema, options, "close", { name: "options" });
+    await (this.#closing ??= this.#close(options));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -296,13 +298,13 @@ export class OpenRuntime implements Runtime {
     };
   }
 
-  async #close(): Promise<void> {
+  async #close({ leaveTurns }: CloseOptions): Promise<void> {
     for (const one of [this.#later, this.#resumes, this.#background]) one[Symbol.dispose]();
     await this.#unshare();
     this.#lists[Symbol.dispose]();
     this.#inbox?.[Symbol.dispose]();
     this.#closed.abort(closed("any"));
-    await this.#liveSessions.close();
+    await this.#liveSessions.close(leaveTurns);
     await this.#inbox?.settled();
     for (const one of [this.#reading, this.#resumes, this.#background]) await one.settled();
     await this.#consumers.close();

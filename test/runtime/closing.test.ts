@@ -90,6 +90,30 @@ describe("closing a runtime", () => {
     await rm(folder, { recursive: true });
   });
 
+  it.each([
+    { recovery: "stop", leaveTurns: true },
+    { recovery: "continue", leaveTurns: false },
+  ] as const)("with $recovery and leaveTurns: $leaveTurns goes by the latter", async (given) => {
+    const { recovery, leaveTurns } = given;
+    const log = await openMemoryLog();
+    const stuck = scriptedModel([saying("One ", gate())]);
+    const runtime = await createRuntime({ log, recovery, agent: { model: stuck } });
+    const session = await runtime.session("s");
+    const { messageId } = await session.send("Go.");
+    await seen(session, "part.text-delta");
+    // @ts-expect-error The option is true or false.
+    await expect(runtime.close({ leaveTurns: 1 })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await runtime.close({ leaveTurns });
+    const agent = { model: scriptedModel(["Whole."]) };
+    await using next = await createRuntime({ log, recovery: "continue", agent });
+    const turn = await (await next.session("s")).turn(messageId);
+    expect(await turn.result).toMatchObject(
+      leaveTurns
+        ? { finishReason: "stop", text: "Whole." }
+        : { finishReason: "cancelled", text: "One " },
+    );
+  });
+
   it("settles the results that somebody waits for, and refuses what comes afterwards", async () => {
     const hold = gate();
     const model = scriptedModel([saying("One ", hold)]);

@@ -49,7 +49,12 @@ import { checkToolNames } from "./named-tools.ts";
 import { metadataSchema, shortText, signal } from "../../commands/index.ts";
 import type { DeletionQuery } from "../../archive/index.ts";
 import type { ConsumeOptions } from "./consumers.ts";
-import type { ApprovalsOptions, OpenSessionOptions, ResumeOptions } from "./runtime.ts";
+import type {
+  ApprovalsOptions,
+  CloseOptions,
+  OpenSessionOptions,
+  ResumeOptions,
+} from "./runtime.ts";
 import type { SessionQuery } from "../../state/index.ts";
 
 // The schemas of the arguments of a runtime's methods. `runtime-schema.ts` has those of `createRuntime`.
@@ -88,6 +93,7 @@ export const resumeSchema: z.ZodType = optionsOf<ResumeOptions>(
   { concurrency: several, where: metadataSchema },
   {},
 );
+export const closeSchema: z.ZodType = optionsOf<CloseOptions>({ leaveTurns: flag }, {});
 const day = thing(
   "a UTC day, as 2026-01-31",
   (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value),

@@ -63,6 +63,12 @@ export interface ResumedSessions {
   readonly failed: readonly { readonly session: string; readonly error: TurnlogError }[];
 }
 
+/** Options of {@link Runtime.close}. */
+export interface CloseOptions {
+  /** Whether running turns are left to the next process, whatever `recovery` says here. */
+  readonly leaveTurns?: boolean;
+}
+
 /** Options of {@link Runtime.approvals}. */
 export interface ApprovalsOptions {
   /** Metadata that a session must have. Default: all sessions. */
@@ -203,9 +209,10 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * `recovery: "continue"`, and on a log that several processes share, running turns are left to the next
    * process, as if this one had been killed; promises that wait for them reject with `RUNTIME_CLOSED`. With
    * `"stop"` the turns are cancelled together with the turns of their sub-agents, even those that wait for
-   * people.
+   * people. `leaveTurns` decides for this close: `true` leaves them, `false` cancels them.
+   * @throws TurnlogError `INVALID_INPUT`
    */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 function gone(session: string, cause?: unknown): TurnlogError {

@@ -1,6 +1,5 @@
 /** The end of live sessions with their runtime. */
 
-import type { RecoveryPolicy } from "../../events/index.ts";
 import { isAtRest, isIdle } from "../../state/index.ts";
 import { settledWithin, type Background } from "../../shared/index.ts";
 import { runningChildren } from "./abandoned-turns.ts";
@@ -9,8 +8,8 @@ import type { LiveSession } from "./live-session.ts";
 import { closed } from "../api/runtime.ts";
 
 interface Stopping {
-  /** What the next process does with a turn that this one leaves. */
-  readonly recovery: RecoveryPolicy;
+  /** Whether running turns are left to the next process. Undefined: where another process may go on with them. */
+  readonly leaves: boolean | undefined;
   readonly graceMs: number;
   readonly background: Background;
   /** Called when all events of a session are stored. */
@@ -18,15 +17,15 @@ interface Stopping {
 }
 
 /**
- * Ends live sessions with their runtime. Turns that the next process continues are left as a kill leaves them; others
- * are cancelled, with those of their sub-agents.
+ * Ends live sessions with their runtime. Turns for the next process are left as a kill leaves them; others are
+ * cancelled, with those of their sub-agents.
  */
 export async function stopAll(
   live: readonly LiveSession[],
-  { recovery, graceMs, background, onStopped }: Stopping,
+  { leaves, graceMs, background, onStopped }: Stopping,
 ): Promise<readonly PromiseSettledResult<void>[]> {
   const running = live.filter(({ actor }) => !isAtRest(actor.state));
-  const left = running.filter(({ claim }) => claim.epoch !== undefined || recovery === "continue");
+  const left = running.filter(({ claim }) => leaves ?? claim.epoch !== undefined);
   // All at once: none of them may see another one end.
   for (const { actor } of left) actor.lose(closed(actor.session));
   const cancelled = running.filter((one) => !left.includes(one));

@@ -219,17 +219,18 @@ export class LiveSessions {
     return (await this.activate(session)).actor;
   }
 
-  /** Leaves or cancels running turns, as `recovery` says, and resolves when all events and snapshots are stored. */
-  async close(): Promise<void> {
+  /** Leaves or cancels running turns, as `recovery` says unless told otherwise, and resolves when all events and snapshots are stored. */
+  async close(leaveTurns?: boolean): Promise<void> {
     this.#isClosing = true;
     await this.#working.settled();
     await this.#followed.close(closed);
     const { background, onWarning, options } = this.#host;
-    const { graceMs = DEFAULT_GRACE_MS, recovery = "stop" } = options;
+    const { graceMs = DEFAULT_GRACE_MS, recovery } = options;
+    const leaves = leaveTurns ?? (recovery === "continue" || undefined);
     const live = await Promise.allSettled(this.#live.values());
     const stopped = await stopAll(
       live.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
-      { recovery, graceMs, background, onStopped: (one) => this.keep(one, "passivated") },
+      { leaves, graceMs, background, onStopped: (one) => this.keep(one, "passivated") },
     );
     warnOfFailed(stopped, onWarning);
     this.#live.clear();
