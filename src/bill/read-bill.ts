@@ -4,22 +4,15 @@ import { z } from "zod";
 import { contextSchema } from "../agent/index.ts";
 import {
   modelCatalogue,
-  sessionCost,
   type KnownLimits,
   type ModelCatalogue,
   type WhatIf,
   whatIfSchema,
 } from "../context/index.ts";
 import { defined, type EventLog } from "../events/index.ts";
-import {
-  checkPosition,
-  readSessionState,
-  subAgentsOf,
-  type SubAgent,
-  type SubAgents,
-} from "../state/index.ts";
+import { checkPosition, subAgentsOf, type SubAgent, type SubAgents } from "../state/index.ts";
 import { check, optionsOf, position } from "../validation/index.ts";
-import { BillFold, type BilledSubAgent, type SessionBill } from "./session-bill.ts";
+import { BillFold, type SessionBill } from "./session-bill.ts";
 
 export interface BillOptions {
   /** The last position that counts. Default: now. */
@@ -64,12 +57,14 @@ export async function billOf(
   await checkPosition(log, session, to);
   const bill = new BillFold({ known, ...defined({ whatIf }) });
   for await (const event of log.read(session, defined({ to }))) bill.add(event);
-  const subAgents: BilledSubAgent[] = [];
-  for (const one of below(await subAgentsOf(log, session, bill.state))) {
-    const { usage } = await readSessionState(log, one.session);
-    const { session: id, step, callId, toolName } = one;
-    subAgents.push({ session: id, step, callId, toolName, cost: sessionCost(usage, known).total });
-  }
+  const called = below(await subAgentsOf(log, session, known, bill.state));
+  const subAgents = Array.from(called, ({ session: id, step, callId, toolName, cost }) => ({
+    session: id,
+    step,
+    callId,
+    toolName,
+    cost,
+  }));
   return { ...bill.result(), ...(subAgents.length > 0 && { subAgents }) };
 }
 

@@ -11,7 +11,6 @@ import {
   modelLimits,
   sessionCost,
   type CacheReads,
-  type Cost,
   type KnownLimits,
   type SessionCost,
   type WhatIf,
@@ -81,11 +80,8 @@ export interface CacheMiss {
   readonly dollars?: number;
 }
 
-/** A sub-agent, by the call that ran it. */
-export interface BilledSubAgent extends Pick<SubAgent, "session" | "step" | "callId" | "toolName"> {
-  /** What it has paid itself until now. */
-  readonly cost: Cost;
-}
+/** A sub-agent, by the call that ran it, with what it has paid itself until now. */
+type BilledSubAgent = Pick<SubAgent, "session" | "step" | "callId" | "toolName" | "cost">;
 
 /** A computed bill for the same calls with different prompts or prices. No provider sent it. */
 export interface ComputedBill {

@@ -105,6 +105,7 @@ export const reads: readonly Command[] = [
     parameters: [],
     route: get("/sub-agents", "The sessions that run the calls of sub-agents, and what they used."),
     answer: { kind: "json", schema: anything },
+    isForwarded: true,
   }),
   read({
     name: "turn",

@@ -59,6 +59,7 @@ export { toolsText } from "./estimate/tools-text.ts";
 export {
   type Cost,
   type SessionCost,
+  addCost,
   sessionCost,
   estimateSpent,
   turnsCost,

@@ -1,19 +1,24 @@
 /**
- * The sub-agents of a session, read from the logs: which session ran which call, and its usage. Runs and writes
- * nothing.
+ * The sub-agents of a session, read from the logs: which session ran which call, its usage and its cost. Runs
+ * and writes nothing.
  */
 
+import { addCost, sessionCost, type Cost, type KnownLimits } from "../context/index.ts";
 import type { EventLog, TokenUsage } from "../events/index.ts";
 import { addUsage, type SessionSummary, type ToolCall } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
 import { readSessionState, readSummary } from "./view.ts";
 
-/** Usage of a session apart from that of its sub-agents, and both together. */
+/** Usage and cost of a session apart from those of its sub-agents, and all together. */
 export interface SubAgents {
   /** The usage of the session's own steps. */
   readonly own: TokenUsage;
   /** With that of all sub-agents, theirs included. */
   readonly total: TokenUsage;
+  /** What the session paid itself, as its bill says: `unpriced` counts the calls without a known price. */
+  readonly cost: Cost;
+  /** With the cost of all sub-agents, theirs included. */
+  readonly totalCost: Cost;
   /** In the order of their calls. */
   readonly subAgents: readonly SubAgent[];
 }
@@ -29,22 +34,25 @@ export interface SubAgent
 export async function subAgentsOf(
   log: EventLog,
   session: string,
+  known: KnownLimits,
   state?: SessionState,
 ): Promise<SubAgents> {
-  const { toolCalls, summary } = state ?? (await readSessionState(log, session));
+  const { toolCalls, summary, usage } = state ?? (await readSessionState(log, session));
   const subAgents: SubAgent[] = [];
   for (const call of [...toolCalls.ended, ...toolCalls.open]) {
     const { step, callId, toolName, status, child, origin } = call;
     const isOwn = origin === undefined && step > (summary.inherited?.step ?? 0);
     if (child === undefined || !isOwn || (await log.revision(child)) === 0) continue;
     const its = await readSessionState(log, child);
-    const below = await subAgentsOf(log, child, its);
+    const below = await subAgentsOf(log, child, known, its);
     const run = { session: child, step, callId, toolName, status };
     subAgents.push({ ...run, summary: its.summary, ...below });
   }
   const own = summary.total;
   const total = subAgents.reduce((sum, one) => addUsage(sum, one.total), own);
-  return { own, total, subAgents };
+  const cost = sessionCost(usage, known).total;
+  const totalCost = subAgents.reduce((sum, one) => addCost(sum, one.totalCost), cost);
+  return { own, total, cost, totalCost, subAgents };
 }
 
 /** The sessions that calls of this one created, by their ids, without their own. */

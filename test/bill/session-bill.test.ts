@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { agentTool, readBill, type Agent } from "../../src/public/index.ts";
 import { dropOldest } from "../../src/context/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
+import { subAgentsOf } from "../../src/state/index.ts";
 import { ask } from "../support/asking.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -72,5 +73,17 @@ it("lists what sub-agents of any depth paid, beside its own, once they were call
   ]);
   expect(bills[1]?.cost.total.dollars).toBeGreaterThan(0);
   const started = (await open.events()).find(({ type }) => type === "tool.started")?.position ?? 0;
+  const called = await open.session.subAgents();
+  const [below] = called.subAgents;
+  expect(called.cost).toEqual(cost.total);
+  expect([below?.cost, below?.subAgents[0]?.cost]).toEqual(subAgents.map((one) => one.cost));
+  const dollars = [cost.total, ...subAgents.map((one) => one.cost)].map((one) => one.dollars);
+  expect(called.totalCost.dollars).toBeCloseTo(
+    dollars.reduce((sum, one) => sum + one, 0),
+    12,
+  );
+  expect(await subAgentsOf(open.log, open.session.id, {})).toMatchObject({
+    totalCost: { dollars: 0, unpriced: dollars.length + 2 },
+  });
   expect(await open.session.bill({ position: started - 1 })).not.toHaveProperty("subAgents");
 });

@@ -231,6 +231,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.parallel", undefined, () => runtime.resumeAll({ parallel: 3 })],
   // @ts-expect-error -- unknown
+  ["options.leave", "leaveTurns", () => runtime.close({ leave: true })],
+  // @ts-expect-error -- unknown
   ["resume", undefined, () => open({ resume: "none" })],
   // @ts-expect-error -- unknown
   ["options.notbefore", "notBefore", () => session.send("x", { notbefore: new Date() })],
@@ -498,6 +500,7 @@ const covered: Readonly<Record<string, string>> = {
   PostgresLogOptions: "options.shema",
   SqliteLogOptions: "options.durabilty",
   AttachmentOptions: "attachments.timeout",
+  CloseOptions: "options.leave",
   ResumeOptions: "options.parallel",
   ScheduleOptions: "to.notbefore",
   BackupOptions: "options.progress",

@@ -1,5 +1,6 @@
 /** `turnlog show`: shows a session now or at a position. Runs nothing and activates no session. */
 
+import { shippedCatalogue } from "../../context/index.ts";
 import { defined, TurnlogError, type EventLog, type ReadRange } from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
 import { stateAt, subAgentsOf, viewOf, type SessionView } from "../../state/index.ts";
@@ -64,7 +65,7 @@ export async function show(
     );
   }
   if (shown === "usage") {
-    const subAgents = await subAgentsOf(log, session);
+    const subAgents = await subAgentsOf(log, session, await shippedCatalogue());
     const lines = json
       ? [jsonText(usageValue(view, subAgents))]
       : [...usageLines(view), ...subAgentLines(subAgents)];

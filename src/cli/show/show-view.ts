@@ -14,6 +14,7 @@ import {
   figure,
   tokens,
 } from "../wording/wording.ts";
+import { dollars } from "../wording/bill-words.ts";
 import { visibleName, visibleText } from "../output/visible-text.ts";
 import type { Channel } from "../output/output.ts";
 import { indentedText, ownSteps, type PromptText } from "../../projections/index.ts";
@@ -141,25 +142,27 @@ function partText(part: Part, { text, value }: Lengths): string {
 /** The tokens of a session, step by step. */
 export function usageValue(
   { session, position, usage }: SessionView,
-  { subAgents, total }: SubAgents,
+  { subAgents, total, totalCost }: SubAgents,
 ): object {
   return {
     session,
     position,
     ...usage,
-    ...(subAgents.length === 0 ? {} : { subAgents, withSubAgents: total }),
+    ...(subAgents.length === 0
+      ? {}
+      : { subAgents, withSubAgents: total, costWithSubAgents: totalCost }),
   };
 }
 
 /** The sub-agents, each apart, those below indented; then all together. */
-export function subAgentLines({ subAgents, total }: SubAgents): readonly string[] {
+export function subAgentLines({ subAgents, total, totalCost }: SubAgents): readonly string[] {
   if (subAgents.length === 0) return [];
   const linesOf = ({ subAgents: below }: Pick<SubAgents, "subAgents">): readonly string[] =>
     below.flatMap((one) => [
-      `sub-agent ${visibleName(one.session)}  step ${one.step}  ${one.status}  ${tokens(one.own)}`,
+      `sub-agent ${visibleName(one.session)}  step ${one.step}  ${one.status}  ${tokens(one.own)} · ${dollars(one.cost)}`,
       ...linesOf(one).map((line) => `  ${line}`),
     ]);
-  return [...linesOf({ subAgents }), `with sub-agents: ${tokens(total)}`];
+  return [...linesOf({ subAgents }), `with sub-agents: ${tokens(total)} · ${dollars(totalCost)}`];
 }
 
 export function usageLines({ usage }: SessionView): readonly string[] {

@@ -39,7 +39,7 @@ interface Call {
 
 const free: Cost = deepFreeze({ dollars: 0, basis: "measured", unpriced: 0 });
 
-function add(left: Cost, right: Cost): Cost {
+export function addCost(left: Cost, right: Cost): Cost {
   const measured = left.basis === "measured" && right.basis === "measured";
   return {
     dollars: left.dollars + right.dollars,
@@ -66,12 +66,12 @@ export function sessionCost(state: UsageState, known: KnownLimits, turn?: number
   const sum = (calls: readonly (Call & { readonly turn: number })[]): Cost =>
     calls
       .filter((call) => turn === undefined || call.turn === turn)
-      .reduce((total, call) => add(total, costOf(call, known)), free);
+      .reduce((total, call) => addCost(total, costOf(call, known)), free);
   const [own, beside] = [ownSteps(state), ownBeside(state)];
   const steps = sum(own);
   const retries = sum(beside.filter(({ kind }) => kind === "retry"));
   const compactions = sum(beside.filter(({ kind }) => kind === "compaction"));
-  const total = [retries, compactions].reduce(add, steps);
+  const total = [retries, compactions].reduce(addCost, steps);
   const whole = { steps, retries, compactions, total };
   if (state.inherited === undefined || turn !== undefined) return whole;
   const shared = state.steps.slice(0, state.steps.length - own.length);
@@ -85,7 +85,7 @@ export function sessionCost(state: UsageState, known: KnownLimits, turn?: number
 export function turnsCost(state: UsageState, known: KnownLimits, turns: ReadonlySet<number>): Cost {
   return [...ownSteps(state), ...ownBeside(state)]
     .filter(({ turn }) => turns.has(turn))
-    .reduce((total, call) => add(total, costOf(call, known)), free);
+    .reduce((total, call) => addCost(total, costOf(call, known)), free);
 }
 
 /** The running step's prompt and its output so far. */

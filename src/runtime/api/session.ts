@@ -254,11 +254,12 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    */
   events(options?: EventsOptions): AsyncIterable<SessionEvent>;
   /**
-   * The sessions that run the calls of `agentTool` tools, with the usage of each and of all together. The figures
-   * of this session (`context`, `turn.result`) do not include them.
+   * The sessions that run the calls of `agentTool` tools, with the usage and the cost of each and of all together.
+   * The figures of this session (`context`, `turn.result`) do not include them.
    * @example
-   * const { own, total, subAgents } = await session.subAgents();
-   * for (const { session: id, toolName, total } of subAgents) console.log(id, toolName, total);
+   * const { totalCost, subAgents } = await session.subAgents();
+   * for (const { session: id, toolName, cost } of subAgents) console.log(id, toolName, cost.dollars);
+   * if (totalCost.unpriced > 0) console.log("Some models have no known price.");
    */
   subAgents(): Promise<SubAgents>;
   /** Waits until the session is idle, even while calls wait for approvals or outputs. */

@@ -246,8 +246,9 @@ export function sessionExecution(id: string, host: SessionHost, asked?: string):
     events: ({ subAgent, ...options } = {}) =>
       subAgent === undefined ? log.subscribe(id, options) : subAgentEvents(subAgent, options),
     async subAgents() {
-      await live.state(id);
-      return await subAgentsOf(log, id);
+      const actor = await readyActor(live, id);
+      await actor.durable();
+      return await subAgentsOf(log, id, actor.prompts.known(actor.state));
     },
     idle: async () => {
       await live.watch(id, ({ isIdle }) => isIdle || undefined);
