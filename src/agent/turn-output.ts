@@ -8,8 +8,8 @@ import type { z } from "zod";
 
 /** The output that a text is, or the error of its parsing. */
 export type ParsedOutput<OUTPUT> =
-  | { readonly value: OUTPUT; readonly error?: never }
-  | { readonly error: StoredError; readonly value?: never };
+  | { readonly value: OUTPUT; readonly repaired?: true; readonly error?: never }
+  | { readonly error: StoredError; readonly value?: never; readonly repaired?: never };
 
 export const outputSchema: z.ZodType = thing(
   "an output of the AI SDK: `Output.object({ schema })`, `array`, `choice`, `json` or `text`",
@@ -33,7 +33,40 @@ export async function parsedOutput<OUTPUT, PARTIAL>(
   try {
     return { value: await output.parseCompleteOutput({ text }, circumstances) };
   } catch (thrown) {
+    const repaired = isStructured(output) ? repairedJson(text) : undefined;
+    if (repaired !== undefined)
+      try {
+        const value = await output.parseCompleteOutput({ text: repaired }, circumstances);
+        return { value, repaired: true };
+      } catch {
+        // What is wrong with the text as it was says more.
+      }
     return { error: outputError(thrown) };
+  }
+}
+
+/** The only brackets of a text, from the first to the last: a second pair outside could be meant too. */
+const ONLY_BRACKETS = /^[^[\]{}]*([[{].*[\]}])[^[\]{}]*$/s;
+/** A text of JSON, or a comma before a closing bracket. */
+const TEXT_OR_TRAILING_COMMA = /("[^"\\]*(?:\\.[^"\\]*)*")|,(?=\s*[\]}])/gs;
+
+/**
+ * JSON without the code fence or words around it and without trailing commas. Undefined if the text is JSON already,
+ * or could be read in two ways.
+ */
+function repairedJson(text: string): string | undefined {
+  const [, inner] = ONLY_BRACKETS.exec(text) ?? [];
+  if (inner === undefined || isJson(text)) return undefined;
+  const repaired = inner.replace(TEXT_OR_TRAILING_COMMA, "$1");
+  return isJson(repaired) ? repaired : undefined;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -29,13 +29,20 @@ export class RecordedOutputs {
   held({ output, ...agent }: Agent): Agent {
     this.#isOwn = output !== undefined;
     if (output === undefined) return agent;
+    let failed: number | undefined;
     const held: typeof output = {
       ...output,
       parseCompleteOutput: async (...given) => {
         const position = this.#order.position + 1;
+        const isRepair = failed === position;
+        failed = position;
         const parsed: Promise<unknown> = output.parseCompleteOutput(...given);
         await this.#ready(position);
-        return await parsed;
+        const value = await parsed;
+        // An earlier release repaired no text.
+        const recorded = this.#endAfter(position)?.data.output;
+        if (isRepair && this.#order.agrees && recorded?.error !== undefined) outcomeOf(recorded);
+        return value;
       },
     };
     return { ...agent, output: held };
@@ -59,7 +66,10 @@ export class RecordedOutputs {
       responseFormat: Promise.resolve(undefined),
       parseCompleteOutput: async ({ text }) => {
         await this.#ready(end.position);
-        return this.#order.agrees ? outcomeOf(output) : parsed(text, output);
+        if (!this.#order.agrees) return parsed(text, output);
+        // It is read once more, as it was then.
+        if (output?.repaired === true) JSON.parse(text);
+        return outcomeOf(output);
       },
       parsePartialOutput: () => Promise.resolve(undefined),
       createElementStreamTransform: () => undefined,

@@ -5,6 +5,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, viewSession, type Agent } from "../../src/public/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import { parsedOutput } from "../../src/agent/index.ts";
 import { outputElements } from "../../src/runtime/session/turn.ts";
 import { systemTimer, type Timer } from "../../src/shared/index.ts";
 import { replay } from "../../src/replay/index.ts";
@@ -90,6 +91,80 @@ it("fails the result of a turn whose text does not fit, keeps the text, and the 
   }
   expect(await (await session.send("Again.")).result).toMatchObject({
     output: { city: "Ulm", days: 2 },
+  });
+});
+
+/** What the log says of a text that cannot be parsed. */
+function unread(text: string): string {
+  try {
+    JSON.parse(text);
+    return "";
+  } catch (error) {
+    return `No object generated: could not parse the response. ${String(error).replace("SyntaxError: ", "")}`;
+  }
+}
+
+describe("a text that is no JSON", () => {
+  const quoted = '{"city":"Ulm, }","days":2}';
+  it.each([
+    ["in a code fence", `\`\`\`json\n${said}\n\`\`\``, true],
+    ["between words", `Here it is: ${said} Have fun, "Ulm" is nice.`, true],
+    ["with trailing commas", '{"city":"Ulm","days":2,\n}', true],
+    ["with all of them", `So:\n\`\`\`\n${said.replace("}", ", }")}\n\`\`\`\nFine.`, true],
+    ["with a comma before a bracket in a text", `So: ${quoted}`, true],
+    ["with a second value", `${said} or ${said.replace("Ulm", "Bonn")}`, false],
+    ["with a second value that was cut off", `${said} or {"city"`, false],
+    ["with another list", `As in [1]: ${said}`, false],
+    ["that was cut off", said.slice(0, -1), false],
+    ["with two commas", '{"city":"Ulm","days":2,,}', false],
+    ["that does not fit once it is repaired", 'So: {"city":"Ulm"}', false],
+    ["that is JSON, with an object in a text", JSON.stringify(`So: ${said}`), false],
+  ])("%s", async (_, text, isRepaired) => {
+    const ends: unknown[] = [];
+    const agent: Agent = {
+      model: scriptedModel([text, text]),
+      output: trip,
+      onEnd: (event) => void ends.push(event),
+    };
+    await using open = await openSession(agent);
+    const value = { city: text.includes("Ulm, }") ? "Ulm, }" : "Ulm", days: 2 };
+    const output: unknown = isRepaired
+      ? { value, repaired: true }
+      : { error: { name: "AI_NoObjectGeneratedError" } };
+    for (const options of [{}, { output: trip }]) {
+      const { result } = await open.session.send("Where to?", options);
+      expect(await result.catch((error: unknown) => error)).toMatchObject(
+        isRepaired ? { text, output: value, repaired: true } : { code: "OUTPUT_INVALID" },
+      );
+      const { history } = await open.session.view();
+      expect(history.at(-1)).toMatchObject({ kind: "turn-end", reason: "stop", output });
+    }
+    await expect.poll(() => ends.length).toBe(2);
+    const told = { output: isRepaired ? value : undefined };
+    expect(ends).toMatchObject([told, told]);
+    const events = await open.events();
+    const same = { events: events.length, parts: expect.anything() as unknown };
+    expect(await replay(events, agent)).toEqual(same);
+    // As an earlier release recorded it, which repaired nothing.
+    const error = { name: "AI_NoObjectGeneratedError", message: unread(text) };
+    const before = events.map((event) =>
+      event.type === "turn.ended" && event.data.output?.repaired === true
+        ? { ...event, data: { ...event.data, output: { error } } }
+        : event,
+    );
+    expect(await replay(before, agent)).toEqual(same);
+  });
+
+  it("is no fault of a text that was asked for, nor repaired then", async () => {
+    const text = `Here: ${said}`;
+    await using open = await openSession({ model: scriptedModel([text]), output: Output.text() });
+    const turn = await open.session.send("Where to?");
+    expect(await turn.result).toMatchObject({ text, output: undefined });
+  });
+
+  it("is read in good time, however long and however many brackets and quotes it has", async () => {
+    for (const piece of ["{", '"', "[{", ", ", '\\"', "{}", '{"a":1,}'])
+      expect(await parsedOutput(trip, `{${piece.repeat(50_000)}`)).toHaveProperty("error");
   });
 });
 

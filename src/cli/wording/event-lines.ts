@@ -225,6 +225,9 @@ export class EventLines {
       case "turn.ended":
         return [
           ...line(endingSentence(event.data.reason, this.#tally), "yellow"),
+          ...(event.data.output?.repaired === true
+            ? line("The output was repaired before it was read.", "dim")
+            : []),
           ...line(costLine(event, this.#tally)),
         ];
       default:

@@ -38,8 +38,9 @@ export interface ReachedBudget {
 }
 
 export type TurnOutput =
-  | { readonly value: JsonValue; readonly error?: never }
-  | { readonly error: StoredError; readonly value?: never };
+  /** `repaired`: the text was no JSON until a code fence, words around it or trailing commas were left out. */
+  | { readonly value: JsonValue; readonly repaired?: true; readonly error?: never }
+  | { readonly error: StoredError; readonly value?: never; readonly repaired?: never };
 
 export interface TurnFamily {
   /** The event has the limit on steps, so that the machine replays without settings. */
@@ -80,7 +81,7 @@ export interface TurnFamily {
 const turn = z.int().positive();
 
 const outputSchema: z.ZodType<TurnOutput> = z.union([
-  z.looseObject({ value: jsonSchema }),
+  z.looseObject({ value: jsonSchema, repaired: z.literal(true).exactOptional() }),
   z.looseObject({ error: storedErrorSchema }),
 ]);
 

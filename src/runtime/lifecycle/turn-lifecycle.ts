@@ -4,7 +4,13 @@
  * without holding up the work.
  */
 
-import type { Agent, CallObserver, StepRequest } from "../../agent/index.ts";
+import {
+  parsedOutput,
+  type Agent,
+  type CallObserver,
+  type ParsedOutput,
+  type StepRequest,
+} from "../../agent/index.ts";
 import { byId, type SessionEvent } from "../../events/index.ts";
 import {
   isAtRest,
@@ -258,11 +264,9 @@ export class TurnLifecycle {
     const { output } = running.operation.start;
     if (output === undefined) return this.#tell(running, "onEnd", event);
     this.#later(async () => {
-      const { finalStep } = event;
-      const answer = Promise.resolve(output.parseCompleteOutput(finalStep, finalStep));
       // As in the SDK: a reply that does not fit has no output.
-      const parsed: unknown = await answer.catch(() => undefined);
-      await running.dispatcher.notify("onEnd", Object.assign(event, { output: parsed }));
+      const parsed: ParsedOutput<unknown> = await parsedOutput(output, event.finalStep.text);
+      await running.dispatcher.notify("onEnd", Object.assign(event, { output: parsed.value }));
     });
   }
 

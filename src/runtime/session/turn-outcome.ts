@@ -56,9 +56,11 @@ export interface TurnResult<OUTPUT = unknown> {
    * reply.
    */
   readonly output: OUTPUT | undefined;
+  /** The text was no JSON until a code fence, words around it or trailing commas were left out. */
+  readonly repaired?: true;
 }
 
-type EndedTurn = Omit<TurnResult, "output">;
+type EndedTurn = Omit<TurnResult, "output" | "repaired">;
 
 export type TurnOutcome =
   | {
@@ -302,8 +304,8 @@ function turnOutput(
   const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
   // A reply that was cut off before its first word, as `generateText` reads it.
   if (reason !== "stop" && text === "") return undefined;
-  return parsedOutput(output, text).then(({ value, error }) =>
-    error === undefined ? { value: toJson(value) } : { error },
+  return parsedOutput(output, text).then(({ value, error, ...how }) =>
+    error === undefined ? { value: toJson(value), ...how } : { error },
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { OutputInterface } from "ai";
 import {
+  defined,
   TurnlogError,
   type EventLog,
   type SessionEvent,
@@ -172,7 +173,8 @@ async function resultOf<OUTPUT, PARTIAL>(
       const { result } = outcome;
       const parsed = await outputOf(options, outcome);
       if (parsed?.error !== undefined) throw outputInvalid(options, result, parsed.error);
-      return Object.freeze({ ...result, output: parsed?.value });
+      const { value: output, repaired } = parsed ?? {};
+      return Object.freeze({ ...result, output, ...defined({ repaired }) });
     }
     case "failed":
       throw new TurnlogError(

@@ -71,8 +71,11 @@ function wordsOf(event: SessionEvent): string {
       return `${event.data.ids.length === 1 ? "" : `${event.data.ids.length} messages `}to turn ${event.data.turn}`;
     case "turn.started":
       return `turn ${event.data.turn}`;
-    case "turn.ended":
-      return `turn ${event.data.turn}: ${event.data.reason}${event.data.error === undefined ? "" : `, ${event.data.error.message}`}`;
+    case "turn.ended": {
+      const { turn, reason, error, output } = event.data;
+      const repaired = output?.repaired === true ? ", output repaired" : "";
+      return `turn ${turn}: ${reason}${error === undefined ? "" : `, ${error.message}`}${repaired}`;
+    }
     case "prompt.text":
       return event.data.text;
     case "prompt.configured":
