@@ -1,7 +1,7 @@
 /**
  * `npm run bench:bill`: how soon a new process says what the tenants of 10,000 sessions spent, from the sums that an
  * earlier process stored. Users differ so much that nearly every session has a cell of its own. `-- --sessions 100
- * --rounds 1` for less. Times on a clock need an idle machine.
+ * --rounds 1` for less, `-- --postgres` on a PostgreSQL server that it starts. Times on a clock need an idle machine.
  */
 
 import { execFile } from "node:child_process";
@@ -11,7 +11,9 @@ import { parseArgs, promisify } from "node:util";
 import { z } from "zod";
 import type { NewEvent, SessionEvent } from "../src/events/index.ts";
 import { scriptedModel } from "../src/models/index.ts";
-import { createRuntime, openLog } from "../src/public/index.ts";
+import { createRuntime } from "../src/public/index.ts";
+import { installedPostgres, startPostgres } from "../test/support/postgres-server.ts";
+import { openedLog } from "./bill-log.ts";
 import { inFolder } from "./folder.ts";
 import { machineName } from "./machine.ts";
 import { median, spread } from "./statistics.ts";
@@ -28,6 +30,7 @@ const { values } = parseArgs({
   options: {
     sessions: { type: "string", default: "10000" },
     rounds: { type: "string", default: "15" },
+    postgres: { type: "boolean", default: false },
   },
 });
 const [sessions, rounds] = [Number(values.sessions), Number(values.rounds)];
@@ -39,15 +42,26 @@ type Asked = z.infer<typeof askedSchema>;
 
 const turn = await recordedTurn();
 console.log(`${machineName()}; load ${loadavg()[0]?.toFixed(1)} before`);
-await inFolder(async (dir) => {
-  await fill(dir, 0, sessions);
+await (values.postgres ? onServer(measure) : inFolder(measure));
+console.log(`load ${loadavg()[0]?.toFixed(1)} after`);
+
+async function onServer(work: (place: string) => Promise<void>): Promise<void> {
+  const programs = installedPostgres();
+  if (programs === undefined) throw new Error("Install PostgreSQL: apt-get install postgresql");
+  await using server = await startPostgres(programs);
+  await work(server.connectionString);
+}
+
+async function measure(place: string): Promise<void> {
+  await fill(place, 0, sessions);
   {
-    await using runtime = await createRuntime({ dir, agent: { model: scriptedModel([]) } });
+    await using log = await openedLog(place);
+    await using runtime = await createRuntime({ log, agent: { model: scriptedModel([]) } });
     await runtime.bill();
   }
-  const stored = await askedOf(dir, sessions);
-  await fill(dir, sessions, sessions + NEWER);
-  const behind = await askedOf(dir, sessions + NEWER);
+  const stored = await askedOf(place, sessions);
+  await fill(place, sessions, sessions + NEWER);
+  const behind = await askedOf(place, sessions + NEWER);
   const first = (all: readonly Asked[]) => all.flatMap(({ took }) => took.slice(0, 1));
   console.log(
     table([
@@ -60,8 +74,7 @@ await inFolder(async (dir) => {
       ),
     ]),
   );
-});
-console.log(`load ${loadavg()[0]?.toFixed(1)} after`);
+}
 
 function row(what: string, taken: Asked["took"]): readonly string[] {
   const { median: ms, min, max } = spread(taken.map(({ wallMs }) => wallMs));
@@ -71,11 +84,11 @@ function row(what: string, taken: Asked["took"]): readonly string[] {
   return [what, ms.toFixed(1), range, cpu, `≤ ${BAR_MS}`, verdict];
 }
 
-async function askedOf(dir: string, calls: number): Promise<readonly Asked[]> {
+async function askedOf(place: string, calls: number): Promise<readonly Asked[]> {
   const program = fileURLToPath(new URL("./bill-child.ts", import.meta.url));
   const all: Asked[] = [];
   for (let round = 0; round < rounds; round++) {
-    const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", program, dir]);
+    const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", program, place]);
     const asked = askedSchema.parse(JSON.parse(stdout));
     if (asked.calls !== calls) throw new Error(`The bill has ${asked.calls} calls, not ${calls}.`);
     all.push(asked);
@@ -83,8 +96,8 @@ async function askedOf(dir: string, calls: number): Promise<readonly Asked[]> {
   return all;
 }
 
-async function fill(dir: string, from: number, to: number): Promise<void> {
-  await using log = await openLog({ dir, durability: "os" });
+async function fill(place: string, from: number, to: number): Promise<void> {
+  await using log = await openedLog(place);
   for (let first = from; first < to; first += AT_ONCE) {
     const numbers = Array.from({ length: Math.min(AT_ONCE, to - first) }, (_, at) => first + at);
     await Promise.all(
