@@ -1,14 +1,19 @@
-/** One connection to an MCP server through the client of `@ai-sdk/mcp`. Loaded when a server is first needed. */
+/** One connection to an MCP server through the protocol's own client. Loaded when a server is first needed. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import {
-  createMCPClient,
-  MCPClientError,
+  Client,
+  ProtocolError,
+  SdkHttpError,
+  UnauthorizedError,
   type ListToolsResult,
-  type MCPClientConfig,
-} from "@ai-sdk/mcp";
-import { callAnswer, type CallAnswer } from "./mcp-result.ts";
-import { HttpExchange } from "./http-exchange.ts";
+  type Progress,
+} from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { hasCode } from "../events/index.ts";
+import { firstAbort, LONGEST_TIMEOUT_MS, unlessAborted } from "../shared/index.ts";
+import { callAnswer, NotRun, type CallAnswer } from "./mcp-result.ts";
+import { HttpTransport } from "./http-transport.ts";
 import type { McpServer } from "./mcp-options.ts";
 import { NO_ANSWER } from "./pending-requests.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -19,8 +24,6 @@ export interface ConnectionOptions {
   readonly server: McpServer;
   /** Milliseconds for the start. */
   readonly timeoutMs: number;
-  /** Milliseconds from cancelling a call until it is abandoned. */
-  readonly graceMs: number;
   /** Aborted when the connection is no longer needed. */
   readonly signal: AbortSignal;
   /** Called once, when the connection is lost. */
@@ -28,110 +31,114 @@ export interface ConnectionOptions {
   readonly onToolsChanged: () => void;
 }
 
+export interface McpCall {
+  readonly tool: string;
+  readonly input: Record<string, unknown>;
+  readonly onProgress: (progress: Progress) => void;
+}
+
 export interface McpConnection {
   list(timeoutMs: number): Promise<readonly ListedTool[]>;
-  /** Rejects when `signal` aborts, and when there is no answer. */
-  call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallAnswer>;
+  /** Rejects when it is abandoned, and when there is no answer. */
+  call(call: McpCall): Promise<CallAnswer>;
   /** The answer of the call is still awaited. */
   cancel(input: Record<string, unknown>): void;
+  abandon(input: Record<string, unknown>, why: string): void;
   /** The end of the server's output that is not part of the protocol. */
   readonly lastOutput: string;
   /** Resolves when the connection is closed and a process has ended. */
   close(): Promise<void>;
 }
 
-/** Most pages of a tool list, against a server whose list never ends. */
+/** Most pages of a list, against a server whose list never ends. */
 const MOST_PAGES = 100;
 const CLOSE_MS = 3000;
-
-interface Wire {
-  readonly transport: MCPClientConfig["transport"];
-  readonly lastOutput: () => string;
-  readonly call: <Answer>(input: object, make: () => Promise<Answer>) => Promise<Answer>;
-  readonly cancel: (input: object) => void;
-  /** Resolves when a process and its children have ended. */
-  readonly end: () => Promise<void>;
-}
+/** Milliseconds until a process that does not answer the first question is taken for one of an earlier version. */
+const PROBE_MS = 1000;
 
 /** @throws what the start failed with; of a process nothing is left then. */
 export async function connect(options: ConnectionOptions): Promise<McpConnection> {
-  const { timeoutMs, signal } = options;
+  const { server, timeoutMs, signal, onToolsChanged } = options;
   const wire = wireTo(options);
+  const client = new Client(
+    { name: "turnlog", version: "1.0.0" },
+    {
+      listMaxPages: MOST_PAGES,
+      versionNegotiation: {
+        mode: "auto",
+        probe: { timeoutMs: server.command === undefined ? timeoutMs : PROBE_MS },
+      },
+    },
+  );
+  client.setNotificationHandler("notifications/tools/list_changed", onToolsChanged);
+  using given = firstAbort(signal, AbortSignal.timeout(timeoutMs));
+  const close = async (): Promise<void> => {
+    // Do not wait for a server that hangs.
+    await Promise.race([client.close(), delay(CLOSE_MS, undefined, { ref: false })]);
+    await wire.close();
+  };
   try {
-    const client = await createMCPClient({
-      transport: wire.transport,
-      clientName: "turnlog",
-      initializationOptions: { timeout: timeoutMs, signal },
-      // Ignores messages without a request; an error of a call fails that call.
-      onUncaughtError: () => {},
-    });
-    return {
-      async list(timeout) {
-        const tools: ListedTool[] = [];
-        let cursor: string | undefined;
-        for (let page = 0; page < MOST_PAGES; page++) {
-          const params = cursor === undefined ? {} : { params: { cursor } };
-          const listed = await client.listTools({ ...params, options: { timeout } });
-          tools.push(...listed.tools);
-          cursor = listed.nextCursor;
-          if (cursor === undefined) break;
-        }
-        return tools;
-      },
-      async call(name, input, aborted) {
-        const request = { name, arguments: input, options: { signal: aborted } };
-        try {
-          const answer = await wire.call(input, async () => await client.callTool(request));
-          return callAnswer(answer["toolResult"]);
-        } catch (error) {
-          if (isRefusal(error)) return { kind: "refused", why: error.message };
-          throw error;
-        }
-      },
-      cancel: wire.cancel,
-      get lastOutput() {
-        return wire.lastOutput();
-      },
-      async close() {
-        // Do not wait for a server that hangs.
-        await Promise.race([client.close(), delay(CLOSE_MS, undefined, { ref: false })]);
-        // The client does not wait for the end of the process.
-        await wire.end();
-      },
-    };
+    const starting = client.connect(wire, { timeout: timeoutMs });
+    await unlessAborted(starting, given.signal);
   } catch (error) {
-    await wire.end();
-    const output = wire.lastOutput();
+    await close();
+    const output = wire.lastOutput;
     if (output === "") throw error;
     throw new Error(`${messageOf(error)} It said: ${output}`, { cause: error });
   }
-}
-
-function wireTo({ server, graceMs, onEnd, onToolsChanged }: ConnectionOptions): Wire {
-  if (server.command !== undefined) {
-    const transport = new StdioTransport({ server, onEnd, onToolsChanged });
-    return {
-      transport,
-      lastOutput: () => transport.lastOutput,
-      call: async (input, make) => await make().finally(() => transport.forget(input)),
-      cancel: (input) => transport.cancel(input),
-      end: async () => await transport.close(),
-    };
-  }
-  const { url, type = "http", headers = {} } = server;
-  const exchange = new HttpExchange(type, graceMs);
+  if (client.getProtocolEra() === "modern" && server.command !== undefined)
+    client.listen({ toolsListChanged: true }).catch(() => {});
   return {
-    transport: { type, url, headers: { ...headers }, fetch: exchange.fetch },
-    lastOutput: () => "",
-    call: async (input, make) => await exchange.call(input, make),
-    cancel: (input) => exchange.cancel(input),
-    end: async () => {},
+    async list(timeout) {
+      if (client.getServerCapabilities()?.tools === undefined) return [];
+      try {
+        return (await client.listTools(undefined, { timeout, cacheMode: "refresh" })).tools;
+      } catch (error) {
+        throw readable(error, wire.sessionId);
+      }
+    },
+    async call({ tool, input, onProgress }) {
+      try {
+        const { structuredContent } = await client.callTool(
+          { name: tool, arguments: input },
+          { timeout: LONGEST_TIMEOUT_MS, onprogress: onProgress },
+        );
+        return callAnswer(passedSchema.parse(structuredContent).answer);
+      } catch (error) {
+        if (error instanceof ProtocolError && error.code !== NO_ANSWER)
+          return { kind: "refused", why: error.message };
+        throw readable(error, wire.sessionId);
+      }
+    },
+    cancel: (input) => wire.cancel(input),
+    abandon: (input, why) => wire.abandon(input, why),
+    get lastOutput() {
+      return wire.lastOutput;
+    },
+    close,
   };
 }
 
-/** Whether the error comes from the server, not from the transport. */
-function isRefusal(error: unknown): error is MCPClientError {
-  return MCPClientError.isInstance(error) && error.code !== undefined && error.code !== NO_ANSWER;
+const passedSchema = z.object({ answer: z.unknown() });
+
+function readable(error: unknown, session: string | undefined): unknown {
+  if (isUnreachable(error)) return new NotRun(error, "unreachable");
+  if (error instanceof UnauthorizedError) return new NotRun(error, "refused");
+  if (!(error instanceof SdkHttpError) || ![401, 403, 404].includes(error.status)) return error;
+  const isExpired = error.status === 404 && session !== undefined;
+  return new NotRun(error, isExpired ? "expired" : "refused");
+}
+
+/** Whether no connection was made. */
+function isUnreachable(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return hasCode(error.cause, "ECONNREFUSED") || hasCode(error.cause, "ENOTFOUND");
+}
+
+function wireTo({ server, onEnd }: ConnectionOptions): StdioTransport | HttpTransport {
+  if (server.command !== undefined) return new StdioTransport({ server, onEnd });
+  const { url, type, headers = {} } = server;
+  return new HttpTransport({ url, type, headers: async () => headers, onEnd });
 }
 
 function messageOf(error: unknown): string {

@@ -76,6 +76,16 @@ export type CallAnswer =
   /** The answer is not a tool result. */
   | { readonly kind: "broken"; readonly why: string; readonly answer: unknown };
 
+/** The server did nothing: it has forgotten the session, nobody listens there, or it refused the request. */
+export class NotRun extends Error {
+  readonly why: "expired" | "unreachable" | "refused";
+
+  constructor(cause: Error, why: NotRun["why"]) {
+    super(cause.message, { cause });
+    this.why = why;
+  }
+}
+
 const messageSchema = z.lazy(() =>
   z.looseObject({
     result: z.unknown().optional(),

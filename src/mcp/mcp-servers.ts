@@ -90,7 +90,7 @@ export class OpenMcpServers {
 
   readonly call: CallTool = async ({ server, tool, name }, input, signal) => {
     const running = this.#servers.get(server);
-    if (running !== undefined) return await running.call(tool, input, signal);
+    if (running !== undefined) return await running.call(tool, input, { signal });
     throw new TurnlogError(
       "MCP_SERVER_FAILED",
       `The tool ${name} is of the MCP server ${server}, which this runtime does not have. The call had no effect.`,
@@ -124,10 +124,9 @@ function offered({ server, settings, tool }: Listed, name: string): OfferedTool 
     server,
     tool: tool.name,
     ...(description === undefined ? {} : { description }),
-    // As in `@ai-sdk/mcp`: some providers refuse an object schema without these fields.
+    // Some providers refuse an object schema without these fields.
     inputSchema: jsonObjectSchema.parse(
       toJson({
-        type: "object",
         ...inputSchema,
         properties: inputSchema.properties ?? {},
         additionalProperties: false,

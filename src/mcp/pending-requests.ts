@@ -1,10 +1,10 @@
 /**
  * The requests that a server has not answered. An invalid answer fails its request: the client would drop it
- * until the request times out. The answer to a tool call passes unchanged, since the client's schema is too
- * strict; `callAnswer` reads it.
+ * until the request times out. The answer to a tool call passes unread, as structured content, since the client's
+ * schema is too strict; `callAnswer` reads it. A list of tools passes with what is right of it.
  */
 
-import { validateJSONRPCMessage, type JSONRPCMessage } from "@ai-sdk/mcp";
+import { parseJSONRPCMessage, type JSONRPCMessage } from "@modelcontextprotocol/client";
 import { z } from "zod";
 
 export interface SentRequest {
@@ -12,9 +12,10 @@ export interface SentRequest {
   readonly method: string;
 }
 
-const sentSchema: z.ZodType<SentRequest> = z.looseObject({
+const sentSchema = z.looseObject({
   id: z.union([z.string(), z.number()]),
   method: z.string(),
+  params: z.looseObject({ arguments: z.unknown().optional() }).optional(),
 });
 
 const answerSchema = z.looseObject({
@@ -34,28 +35,36 @@ export function whyUnread(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-export function cancelled(requestId: SentRequest["id"]): JSONRPCMessage {
+export function cancelled({ id: requestId }: SentRequest): JSONRPCMessage {
   const params = { requestId, reason: "The call was cancelled." };
   return { jsonrpc: "2.0", method: "notifications/cancelled", params };
 }
 
 export class PendingRequests {
   readonly #requests = new Map<string, SentRequest>();
+  /** The requests of calls, by their input objects, which the client passes on as they are. */
+  readonly #calls = new WeakMap<object, SentRequest>();
 
-  /** Remembers a sent message if it is a request; undefined for a notification. */
-  sent(message: unknown): SentRequest | undefined {
-    const parsed = sentSchema.safeParse(message);
-    if (parsed.success) this.#requests.set(String(parsed.data.id), parsed.data);
-    return parsed.data;
+  /** Remembers a sent message if it is a request; undefined for a notification or an answer. */
+  sent(message: JSONRPCMessage): SentRequest | undefined {
+    const parsed = sentSchema.safeParse(message).data;
+    if (parsed === undefined) return undefined;
+    const { id, method } = parsed;
+    const sent = { id, method };
+    this.#requests.set(String(id), sent);
+    const input = "params" in message ? message.params?.["arguments"] : undefined;
+    if (typeof input === "object" && input !== null) this.#calls.set(input, sent);
+    return sent;
   }
 
   has({ id }: SentRequest): boolean {
     return this.#requests.has(String(id));
   }
 
-  /** Forgets a request whose caller has gone. The client gets a late answer to it and ignores it. */
-  forget(id: SentRequest["id"]): void {
-    this.#requests.delete(String(id));
+  /** The unanswered request of a call. */
+  ofCall(input: object): SentRequest | undefined {
+    const sent = this.#calls.get(input);
+    return sent !== undefined && this.has(sent) ? sent : undefined;
   }
 
   /**
@@ -82,88 +91,55 @@ export class PendingRequests {
   }
 
   #read(value: unknown): JSONRPCMessage {
-    const answer = answerSchema.safeParse(value);
-    const sent = answer.success ? this.#requests.get(String(answer.data.id)) : undefined;
-    if (sent === undefined) return validateJSONRPCMessage(value);
+    const answer = answerSchema.safeParse(value).data;
+    const sent = this.#requests.get(String(answer?.id));
+    if (answer === undefined || sent === undefined) return parseJSONRPCMessage(value);
     const { id, method } = sent;
     this.#requests.delete(String(id));
-    const isQuestion = questionSchema.safeParse(answer.data?.result).success;
-    if (method === "tools/call" && !isQuestion) {
-      return { jsonrpc: "2.0", id, result: { resultType: "complete", toolResult: value } };
+    if (method === "tools/call" && !questionSchema.safeParse(answer.result).success) {
+      const result = { resultType: "complete", content: [], structuredContent: { answer } };
+      return { jsonrpc: "2.0", id, result };
     }
     try {
-      return validateJSONRPCMessage(
-        method === "tools/list"
-          ? { ...answer.data, result: usableList(answer.data?.result) }
-          : value,
-      );
+      const result = usableResult(method, answer.result);
+      return parseJSONRPCMessage(result === undefined ? value : { jsonrpc: "2.0", id, result });
     } catch (error) {
       return this.fail(sent, whyUnread(error));
     }
   }
 }
 
-// Repairs the tool list of a server: removes invalid fields instead of refusing the whole list. Pure.
-
-type Rules = ReadonlyMap<string, z.ZodType>;
+// Repairs lists of a server: removes invalid fields instead of refusing the whole list. Pure.
 
 const object = z.record(z.string(), z.unknown());
+const listSchema = z.looseObject({ nextCursor: z.string().optional().catch(undefined) });
+const toolsSchema = z.looseObject({ tools: z.array(z.unknown()) });
+const hint = z.boolean().optional().catch(undefined);
+const toolSchema = z.object({
+  name: z.string(),
+  description: z.string().optional().catch(undefined),
+  // A tool without an input schema takes no input, and every input is an object.
+  inputSchema: z
+    .looseObject({
+      type: z.literal("object").catch("object"),
+      properties: object.optional().catch(undefined),
+      required: z.array(z.string()).optional().catch(undefined),
+    })
+    .catch({ type: "object" }),
+  annotations: z.object({ readOnlyHint: hint, idempotentHint: hint }).optional().catch(undefined),
+});
 
-const listRules: Rules = new Map([["nextCursor", z.string()]]);
+/** What servers of the latest version must say of results that a client may keep. */
+const notKept = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
 
-const toolRules: Rules = new Map<string, z.ZodType>([
-  ["title", z.string()],
-  ["description", z.string()],
-  ["inputSchema", object],
-  ["outputSchema", object],
-  ["annotations", object],
-  ["_meta", object],
-]);
-
-/** The input of a tool is always an object. */
-const inputRules: Rules = new Map<string, z.ZodType>([
-  ["type", z.literal("object")],
-  ["properties", object],
-  ["required", z.array(z.string())],
-]);
-
-const annotationRules: Rules = new Map<string, z.ZodType>([
-  ["title", z.string()],
-  ["readOnlyHint", z.boolean()],
-  ["destructiveHint", z.boolean()],
-  ["idempotentHint", z.boolean()],
-  ["openWorldHint", z.boolean()],
-]);
-
-const listSchema = z.looseObject({ tools: z.array(z.unknown()) });
-const namedSchema = z.looseObject({ name: z.string() });
-
-/** The result of `tools/list` without invalid fields and without tools that have no name. */
-function usableList(result: unknown): unknown {
-  const list = listSchema.safeParse(result);
-  if (!list.success) return result;
-  const tools = list.data.tools.flatMap((given) => {
-    const named = namedSchema.safeParse(given);
-    return named.success ? [usableTool(named.data)] : [];
+/** The result of a list or a reading, without invalid fields and tools that have no name. Undefined for others. */
+function usableResult(method: string, result: unknown): unknown {
+  if (!/\/(?:list|read|discover)$/.test(method)) return undefined;
+  const list = listSchema.safeParse(result).data;
+  if (list === undefined) return undefined;
+  const tools = toolsSchema.safeParse(list).data?.tools.flatMap((given) => {
+    const tool = toolSchema.safeParse(given).data;
+    return tool === undefined ? [] : [tool];
   });
-  return { ...sound(list.data, listRules), tools };
-}
-
-function usableTool(given: object): object {
-  const { inputSchema, annotations, ...tool } = sound(given, toolRules);
-  return {
-    ...tool,
-    // A tool without an input schema takes no input.
-    inputSchema: sound(object.catch({}).parse(inputSchema), inputRules),
-    ...(annotations === undefined
-      ? {}
-      : { annotations: sound(object.parse(annotations), annotationRules) }),
-  };
-}
-
-function sound(given: object, rules: Rules): Record<string, unknown> {
-  const entries = Object.entries(given).filter(
-    ([name, value]) => rules.get(name)?.safeParse(value).success ?? true,
-  );
-  return Object.fromEntries(entries);
+  return { ...notKept, ...list, ...(method === "tools/list" && tools !== undefined && { tools }) };
 }

@@ -1,5 +1,5 @@
 /**
- * The stdio transport for the client of `@ai-sdk/mcp`. Unlike that package's own, it starts a process group, so
+ * The stdio transport for the protocol's client. Unlike that package's own, it starts a process group, so
  * that Ctrl-C does not reach the server and no child (as of `npx`) outlives it; it waits for their end, ignores
  * invalid lines on stdout and keeps the end of stderr.
  */
@@ -7,7 +7,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import type { JSONRPCMessage, MCPTransport } from "@ai-sdk/mcp";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import spawn from "cross-spawn";
 import type { StdioMcpServer } from "./mcp-options.ts";
 import { cancelled, PendingRequests, whyUnread } from "./pending-requests.ts";
@@ -29,11 +29,13 @@ const LONGEST_OUTPUT = 2000;
 export interface StdioTransportOptions {
   readonly server: StdioMcpServer;
   readonly onEnd: () => void;
-  readonly onToolsChanged: () => void;
 }
 
-export class StdioTransport implements MCPTransport {
-  readonly supportsProtocolVersionDiscovery = true;
+export class StdioTransport implements Transport {
+  /** By these two, the client knows a pipe: a server that does not answer its probe is of an earlier version. */
+  readonly stderr = null;
+  readonly pid = null;
+  readonly sessionId = undefined;
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
@@ -41,8 +43,6 @@ export class StdioTransport implements MCPTransport {
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   readonly #pending = new PendingRequests();
-  /** Ids of requests by their input objects. */
-  readonly #requests = new WeakMap<object, string | number>();
   readonly #lines = new Lines({
     longest: LONGEST_LINE,
     onLine: (line) => {
@@ -97,24 +97,21 @@ export class StdioTransport implements MCPTransport {
     }
   }
 
-  /** The call of this input is over, perhaps without an answer. */
-  forget(input: object): void {
-    const id = this.#requests.get(input);
-    if (id !== undefined) this.#pending.forget(id);
+  /** The answer to the call is still awaited. */
+  cancel(input: object): void {
+    const sent = this.#pending.ofCall(input);
+    // A server that is gone needs no cancel.
+    if (sent !== undefined) this.send(cancelled(sent)).catch(() => {});
   }
 
-  cancel(input: object): void {
-    const requestId = this.#requests.get(input);
-    if (requestId === undefined || this.#child?.stdin?.writable !== true) return;
-    this.#child.stdin.write(`${JSON.stringify(cancelled(requestId))}\n`);
+  /** Fails the call; a late answer is ignored. */
+  abandon(input: object, why: string): void {
+    const sent = this.#pending.ofCall(input);
+    if (sent !== undefined) this.onmessage?.(this.#pending.fail(sent, why));
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if ("method" in message && "id" in message) {
-      this.#pending.sent(message);
-      const input = message.params?.["arguments"];
-      if (typeof input === "object" && input !== null) this.#requests.set(input, message.id);
-    }
+    this.#pending.sent(message);
     const stdin = this.#child?.stdin;
     if (stdin?.writable !== true) throw new Error("The server is gone.");
     if (!stdin.write(`${JSON.stringify(message)}\n`)) {
@@ -144,7 +141,7 @@ export class StdioTransport implements MCPTransport {
 
   #readLine(line: string): void {
     try {
-      for (const message of this.#pending.read(JSON.parse(line))) this.#forward(message);
+      for (const message of this.#pending.read(JSON.parse(line))) this.onmessage?.(message);
     } catch (error) {
       this.#unread(line, whyUnread(error));
     }
@@ -153,17 +150,9 @@ export class StdioTransport implements MCPTransport {
   /** A broken answer, a banner, a log line, or a late answer. */
   #unread(line: string, why: string): void {
     const failed = this.#pending.unread(line, why);
-    if (failed !== undefined) this.#forward(failed);
+    if (failed !== undefined) this.onmessage?.(failed);
     this.#note(`${line}\n`);
     this.onerror?.(new Error(why));
-  }
-
-  #forward(message: JSONRPCMessage): void {
-    if ("method" in message && !("id" in message)) {
-      if (message.method === "notifications/tools/list_changed") this.#options.onToolsChanged();
-    } else {
-      this.onmessage?.(message);
-    }
   }
 
   #note(text: string): void {

@@ -49,7 +49,8 @@ describe("what a command loads", () => {
     expect(await loadedBy(["--help"], folder.path, hook)).toEqual(["commander"]);
     expect(await loadedBy(["--version"], folder.path, hook)).toEqual(["commander"]);
 
-    const heavy = ["undici", "ai", "@ai-sdk/openai", "@ai-sdk/google", "@ai-sdk/mcp"];
+    const mcp = "@modelcontextprotocol/client";
+    const heavy = ["undici", "ai", "@ai-sdk/openai", "@ai-sdk/google", mcp];
     for (const args of [["sessions"], ["show", session], ["show", session, "--view", "prompt"]]) {
       const loaded = await loadedBy(args, folder.path, hook);
       expect(loaded).toContain("classic-level");

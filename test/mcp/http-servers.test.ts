@@ -40,7 +40,7 @@ describe("a cancelled call", () => {
     expect(server.cancelHeaders).toMatchObject([
       {
         authorization: "Bearer key",
-        "mcp-session-id": "one",
+        "mcp-session-id": "1",
         "mcp-protocol-version": "2025-11-25",
       },
     ]);
@@ -111,5 +111,42 @@ describe.each([
     await server.close();
     await waiting;
     expect(end).toMatchObject({ details: { trouble: "closed" } });
+  });
+});
+
+describe("a server that has forgotten its session", () => {
+  it("is asked again on a new one, and a call runs once", async () => {
+    await using own = await ownHttpServer({ version: "2025-11-25", as: "json" });
+    const server = new RunningServer("own", { url: own.url }, Date.now);
+    const onWarning = (): void => expect.unreachable();
+    await server.tools(onWarning);
+    own.forget();
+    expect(await server.call("say", {})).toMatchObject({ content: [{ text: "say" }] });
+    own.forget();
+    expect(await server.tools(onWarning)).toHaveLength(5);
+    const left = ["server/discover", "notifications/initialized"];
+    expect(own.noted.filter((name) => !left.includes(name))).toEqual([
+      "initialize",
+      "tools/list",
+      "tools/call 404",
+      "initialize",
+      "say",
+      "tools/list 404",
+      "initialize",
+      "tools/list",
+    ]);
+    await server.close();
+  });
+});
+
+describe("a server that refuses a call before it runs", () => {
+  it("is said to have done nothing", async () => {
+    await using own = await ownHttpServer({ version: "2025-11-25", as: "json" });
+    const server = new RunningServer("own", { url: own.url }, Date.now);
+    await expect(server.call("deny", {})).rejects.toMatchObject({
+      details: { server: "own", trouble: "not-run" },
+      message: expect.stringContaining("denied. It was not run.") as unknown,
+    });
+    await server.close();
   });
 });

@@ -23,6 +23,8 @@ export interface OwnHttpServer extends AsyncDisposable {
   readonly url: string;
   /** What came, in order: methods, the names of tools, `closed` for a call whose request was closed unanswered. */
   readonly noted: readonly string[];
+  /** It forgets its session, as one that was started again: HTTP 404 until there is another one. */
+  readonly forget: () => void;
   /** The headers that cancels came with. */
   readonly cancelHeaders: readonly IncomingMessage["headers"][];
 }
@@ -35,10 +37,11 @@ export interface OwnHttpOptions {
   readonly hasLastWord?: boolean;
 }
 
-/** Tools: `say`, `raw` (answers the line that it is given, `ID` in it replaced), `wait` (does not answer), `trip` (HTTP 500). */
+/** Tools: `say`, `raw` (answers the line that it is given, `ID` in it replaced), `wait` (does not answer), `trip` (HTTP 500), `deny` (HTTP 403). */
 export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpServer> {
   const { version, as, hasLastWord = false } = options;
   const noted: string[] = [];
+  let session = 1;
   const cancelHeaders: IncomingMessage["headers"][] = [];
   const waiting = new Map<unknown, ServerResponse>();
   const isModern = version === "2026-07-28";
@@ -52,6 +55,7 @@ export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpSer
     const said = { content: [{ type: "text", text: name }], resultType: "complete" };
     if (name === "wait") return void waiting.set(id, response);
     if (name === "trip") return void response.writeHead(500).end("tripped");
+    if (name === "deny") return void response.writeHead(403).end("denied");
     const line = input.line ?? JSON.stringify({ jsonrpc: "2.0", id: "ID", result: said });
     answer(response, line.replaceAll('"ID"', JSON.stringify(id)));
   };
@@ -60,7 +64,7 @@ export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpSer
     response.writeHead(200, { "content-type": type });
     response.end(as === "json" ? line : `event: message\ndata: ${line}\n\n`);
   };
-  const tools = ["say", "raw", "wait", "trip"].map((name) => ({
+  const tools = ["say", "raw", "wait", "trip", "deny"].map((name) => ({
     name,
     inputSchema: { type: "object" },
   }));
@@ -87,6 +91,11 @@ export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpSer
       if (request.method !== "POST") return void response.writeHead(405).end();
       const message = messageSchema.parse(JSON.parse(await text(request)));
       const { id, method, params } = message;
+      const named = request.headers["mcp-session-id"];
+      if (named !== undefined && named !== String(session)) {
+        noted.push(`${method} 404`);
+        return void response.writeHead(404).end("Session not found");
+      }
       if (method === "tools/call") return call(message, response);
       noted.push(method);
       if (method === "notifications/cancelled") {
@@ -102,7 +111,10 @@ export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpSer
         found === undefined
           ? { error: { code: -32601, message: "Method not found" } }
           : { result: { resultType: "complete", ...found } };
-      response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "one" });
+      response.writeHead(200, {
+        "content-type": "application/json",
+        "mcp-session-id": String(session),
+      });
       response.end(JSON.stringify({ jsonrpc: "2.0", id, ...rest }));
     })();
   });
@@ -113,6 +125,9 @@ export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpSer
     url: `http://127.0.0.1:${address.port}/mcp`,
     noted,
     cancelHeaders,
+    forget: () => {
+      session += 1;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

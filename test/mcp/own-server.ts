@@ -153,6 +153,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       return write({ id, result: { protocolVersion: "2025-06-18", capabilities, serverInfo } });
     }
     case "tools/list":
+      if (has("listless")) return;
       if (has("careless")) return write({ id, result: { tools: carelessTools, nextCursor: null } });
       return write({ id, result: { tools: tools() } });
     case "tools/call": {

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { McpServer } from "../../src/mcp/index.ts";
+import { RunningServer } from "../../src/mcp/mcp-server.ts";
 import { StdioTransport } from "../../src/mcp/stdio-transport.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
@@ -170,6 +171,31 @@ describe("a server that cannot be started", () => {
   });
 });
 
+describe("a server that never says what tools it has", () => {
+  it("is ended when its time is up, and messages do not wait for it until a pause is over", async () => {
+    await using folder = await temporaryFolder();
+    let now = 0;
+    const clock = (): number => now;
+    const settings = { ...ownServer(folder, "listless"), startTimeoutMs: 1500 };
+    const server = new RunningServer("own", settings, clock);
+    const failed = { details: { server: "own", trouble: "not-started" } };
+    const asked = async (): Promise<void> =>
+      await expect(server.tools(() => {})).rejects.toMatchObject(failed);
+    const first = asked();
+    await until(() => pidsIn(folder).length === 1);
+    // The time that it took, by this clock.
+    now += 1500;
+    await first;
+    for (let message = 0; message < 3; message++) await asked();
+    expect(pidsIn(folder)).toHaveLength(1);
+    now += 1500;
+    await asked();
+    expect(pidsIn(folder)).toHaveLength(2);
+    await server.close();
+    await until(() => pidsIn(folder).every((pid) => !isAlive(pid)));
+  });
+});
+
 describe("a server that writes rubbish", () => {
   it("is understood all the same", async () => {
     await using folder = await temporaryFolder();
@@ -245,7 +271,6 @@ describe("the environment of a server", () => {
     const transport = new StdioTransport({
       server: { command: "sh", args: ["-c", script], env: { OWN: "own" } },
       onEnd: ended.resolve,
-      onToolsChanged: () => {},
     });
     await transport.start();
     await ended.promise;

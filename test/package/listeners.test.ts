@@ -10,7 +10,7 @@ const helpers: ReadonlySet<string> = new Set([
   // The signal is of one request, which aborts it at its end.
   "src/client/http.ts",
   // The signals are of one request of the MCP client, which has a time limit.
-  "src/mcp/http-exchange.ts",
+  "src/mcp/http-transport.ts",
   // A contract that other stores run, with claims of its own.
   "src/testing/ownership-contract.ts",
 ]);

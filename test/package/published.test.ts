@@ -213,7 +213,8 @@ describe("the published package", () => {
 
   it("turnlog is loaded without the AI SDK's providers, MCP, the prices of models and the command line", async () => {
     const { files } = await loaded("turnlog");
-    const later = /^node_modules\/(?:ai|@ai-sdk\/(?:openai|google|mcp)|@pydantic)\//;
+    const later =
+      /^node_modules\/(?:ai|@ai-sdk\/(?:openai|google)|@modelcontextprotocol|@pydantic)\//;
     expect(files.filter((file) => later.test(file))).toEqual([]);
     expect(files.some((file) => file.startsWith("node_modules/zod/"))).toBe(true);
   });
@@ -309,7 +310,7 @@ describe("the published package", () => {
       return await output(process.execPath, args, consumer);
     };
     const said = await warnings("openai");
-    expect(said).toContain("Run `npm install @ai-sdk/mcp`");
+    expect(said).toContain("Run `npm install @modelcontextprotocol/client`");
     expect(said).toContain("Run `npm install @pydantic/genai-prices`");
     // The scripted model and the offline one have no price.
     expect(await warnings("turnlog")).not.toContain("genai-prices");
