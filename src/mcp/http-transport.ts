@@ -68,9 +68,10 @@ export class HttpTransport implements Transport {
     return this.#inner.sessionId;
   }
 
-  /** The request whose answer contains the message that is being handled. */
-  get answered(): SentRequest | undefined {
-    return this.#sending.getStore();
+  /** Whether the message that is being handled came with the answer to the call. */
+  isAnswering(input: object): boolean {
+    const sent = this.#sending.getStore();
+    return sent !== undefined && this.#pending.ofCall(input) === sent;
   }
 
   setProtocolVersion(version: string): void {
@@ -120,11 +121,13 @@ export class HttpTransport implements Transport {
   }
 
   readonly #fetch: Fetch = async (url, init = {}) => {
-    const own = await this.#options.headers();
-    const headers = new Headers(own);
+    // A login asks other addresses too, perhaps of other servers.
+    const [asked, own] = [new URL(url), new URL(this.#options.url)];
+    const headers = new Headers(asked.origin === own.origin ? await this.#options.headers() : {});
     for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
     const response = await fetch(url, { ...init, headers });
-    return await this.#readable(response, this.#sending.getStore(), init.signal);
+    const sent = asked.href === own.href ? this.#sending.getStore() : undefined;
+    return await this.#readable(response, sent, init.signal);
   };
 
   async #readable(

@@ -1,12 +1,22 @@
 /** Tools of MCP servers. */
 
-export type { HttpMcpServer, McpServer, McpServers, StdioMcpServer } from "./mcp-options.ts";
+export type {
+  AskPerson,
+  HttpMcpServer,
+  McpAnswer,
+  McpLogin,
+  McpQuestion,
+  McpServer,
+  McpServers,
+  McpTurn,
+  StdioMcpServer,
+} from "./mcp-options.ts";
 export { failureOutput } from "./mcp-output.ts";
 export {
   OpenMcpServers,
   openMcpServers,
-  type CallTool,
-  equipAgent,
-  withRecordedOffer,
-  namePrefix,
+  type FinishedLogin,
+  type McpResource,
+  type ResourceContent,
 } from "./mcp-servers.ts";
+export { type CallTool, equipAgent, withRecordedOffer, namePrefix } from "./offered-tools.ts";

@@ -1,5 +1,7 @@
 /** Settings of MCP servers: the common `mcpServers` format, with additional settings of turnlog. */
 
+import type { JsonObject, JsonValue } from "../events/index.ts";
+
 interface ServerSettings {
   /** Milliseconds for starting the server and listing its tools. Default: 30,000. */
   readonly startTimeoutMs?: number;
@@ -7,6 +9,15 @@ interface ServerSettings {
   readonly callTimeoutMs?: number;
   /** Require approval for calls: none (default), all, or all except tools that the server declares read-only. */
   readonly needsApproval?: boolean | "unless-read-only";
+  /** Give the agent tools that list and read the server's resources. Default false. */
+  readonly resources?: boolean;
+}
+
+/** The turn that uses a server. */
+export interface McpTurn {
+  readonly session: string;
+  /** As `prepareStep` and approvals get it. */
+  readonly runtimeContext?: Readonly<Record<string, unknown>>;
 }
 
 /** A server that runs as a child process and communicates over stdin and stdout. */
@@ -22,8 +33,68 @@ export interface HttpMcpServer extends ServerSettings {
   readonly url: string;
   /** `http` (default): streamable HTTP; `sse`: the older transport. */
   readonly type?: "http" | "sse";
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Asked for each request if it is a function. */
+  readonly headers?: Headers | ((account: string | undefined) => Headers | Promise<Headers>);
+  /**
+   * Whose connection a turn uses, such as that of its user: each account has its own, with its own login. Their
+   * tools must be the same. Default: one for all.
+   */
+  readonly account?: (turn: McpTurn) => string | undefined;
+  /** For a server that asks its users to log in (OAuth 2.1). */
+  readonly login?: McpLogin;
+  /** Milliseconds until an unused connection is closed. Default: 600,000. */
+  readonly idleTimeoutMs?: number;
+  /** Most connections at a time, one for each account. Default: 100. */
+  readonly maxConnections?: number;
 }
+
+type Headers = Readonly<Record<string, string>>;
+
+/** How the program logs in at a server in the name of an account. */
+export interface McpLogin {
+  /** The address of your callback route, which passes its query to `finishLogin`. */
+  readonly redirectUrl: string;
+  /** As registered at the server. Default: it is registered with the first login. */
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly scope?: string;
+  /** Where tokens are kept, such as `masterKeys(folderKeys("../tokens"), { current })`. Default: in memory. */
+  readonly tokens?: TokenStore;
+}
+
+/** Texts by names of letters, digits and `-`. Every `KeyStore` is one. */
+export interface TokenStore {
+  load(name: string): Promise<string | undefined>;
+  save(name: string, text: string): Promise<void>;
+  erase(name: string): Promise<void>;
+}
+
+/** What a server needs a person for, before a call can go on. */
+export type McpQuestion =
+  | { readonly kind: "login"; readonly server: string; readonly url: string }
+  | {
+      readonly kind: "form";
+      readonly server: string;
+      readonly message: string;
+      /** JSON schema of the answer's `content`. */
+      readonly schema: JsonObject;
+    }
+  | {
+      readonly kind: "address";
+      readonly server: string;
+      readonly message: string;
+      readonly url: string;
+      readonly id: string;
+    };
+
+/** The answer of the person. One to a login is given once it has succeeded. */
+export interface McpAnswer {
+  readonly action: "accept" | "decline" | "cancel";
+  /** Of a form. */
+  readonly content?: Readonly<Record<string, JsonValue>>;
+}
+
+export type AskPerson = (question: McpQuestion) => Promise<McpAnswer>;
 
 export type McpServer = Only<StdioMcpServer, HttpMcpServer> | Only<HttpMcpServer, StdioMcpServer>;
 
@@ -40,3 +111,5 @@ export type McpServers = Readonly<Record<string, McpServer>>;
 
 export const DEFAULT_START_TIMEOUT_MS = 30_000;
 export const DEFAULT_CALL_TIMEOUT_MS = 60_000;
+export const DEFAULT_IDLE_TIMEOUT_MS = 600_000;
+export const DEFAULT_MAX_CONNECTIONS = 100;

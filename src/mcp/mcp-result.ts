@@ -71,6 +71,8 @@ export function resourceOf(part: unknown): McpResource | undefined {
 /** The answer of a server to a call. */
 export type CallAnswer =
   | { readonly kind: "result"; readonly result: McpResult }
+  /** A person must open addresses before the call can run. */
+  | { readonly kind: "asks"; readonly why: string; readonly questions: readonly unknown[] }
   /** The server refuses to run the call. */
   | { readonly kind: "refused"; readonly why: string }
   /** The answer is not a tool result. */
@@ -86,6 +88,16 @@ export class NotRun extends Error {
   }
 }
 
+/** A person must log in at this address first. Nothing was run. */
+export class LoginNeeded extends Error {
+  readonly url: string;
+
+  constructor(url: string) {
+    super(`It needs a login: ${url}`);
+    this.url = url;
+  }
+}
+
 const messageSchema = z.lazy(() =>
   z.looseObject({
     result: z.unknown().optional(),
@@ -94,11 +106,21 @@ const messageSchema = z.lazy(() =>
 );
 
 const errorSchema = z.lazy(() => z.looseObject({ message: z.string() }));
+const addressesSchema = z.lazy(() =>
+  z.looseObject({
+    code: z.literal(-32_042),
+    message: z.string(),
+    data: z.looseObject({ elicitations: z.array(z.unknown()) }),
+  }),
+);
 
 /** @param message - The unchanged message of the protocol. */
 export function callAnswer(message: unknown): CallAnswer {
   const { result, error } = messageSchema.parse(message);
   if (error !== undefined && error !== null) {
+    const asks = addressesSchema.safeParse(error).data;
+    if (asks !== undefined)
+      return { kind: "asks", why: asks.message, questions: asks.data.elicitations };
     const named = errorSchema.safeParse(error);
     return { kind: "refused", why: named.success ? named.data.message : JSON.stringify(error) };
   }

@@ -3,29 +3,43 @@
  * and closes with the runtime. A fault of a server fails a call or its start, never a session.
  */
 
-import { TurnlogError, cutShort } from "../events/index.ts";
+import type {
+  ElicitRequestParams,
+  ElicitResult,
+  Progress,
+  ReadResourceResult,
+} from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { TurnlogError, cutShort, jsonObjectSchema } from "../events/index.ts";
 import {
   optionalPackage,
   onAbort,
   withFullStop,
   after,
+  toJson,
   DEFAULT_GRACE_MS,
   LONGEST_TIMEOUT_MS,
 } from "../shared/index.ts";
-import type { ListedTool, McpConnection } from "./mcp-connection.ts";
+import type { ListedTool, McpConnection, McpResources } from "./mcp-connection.ts";
+import type { Login } from "./mcp-login.ts";
 import {
   DEFAULT_CALL_TIMEOUT_MS,
+  DEFAULT_IDLE_TIMEOUT_MS,
   DEFAULT_START_TIMEOUT_MS,
+  type AskPerson,
+  type McpAnswer,
+  type McpQuestion,
   type McpServer,
 } from "./mcp-options.ts";
 import { failureMessage } from "./mcp-output.ts";
-import { NotRun, type CallAnswer, type McpResult } from "./mcp-result.ts";
-import type { Progress } from "@modelcontextprotocol/client";
+import { LoginNeeded, NotRun, type CallAnswer, type McpResult } from "./mcp-result.ts";
 
 /** Milliseconds for the answer to a probe. */
 const PROBE_MS = 5000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
+/** Milliseconds that a cancelled call is held open when nobody waits for it. */
+const LINGERS_MS = 2000;
 
 /** Most characters of an invalid answer in an error. */
 const LONGEST_QUOTE = 2000;
@@ -33,12 +47,28 @@ const LONGEST_QUOTE = 2000;
 type Trouble = "not-started" | "not-run" | "died" | "timed-out" | "closed" | "bad-answer";
 
 /** A call that goes on, as it reports, is waited for this many time limits long at most. */
-const MOST_EXTENSIONS = 60;
+const MOST_LIMITS = 60;
+/** Milliseconds between two reports that are shown: a server may send thousands. */
+const PROGRESS_MS = 1000;
 
 export interface RunningCall {
   /** Asks the server to stop; the answer is still awaited. */
   readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Without it, a server gets no answer from a person, and a login fails the call. */
+  readonly ask?: AskPerson | undefined;
+}
+
+interface ServerUse {
+  /** Milliseconds for a cancelled call to end. */
+  readonly graceMs?: number | undefined;
+  readonly account?: string | undefined;
+  /** The tools that any account has listed. */
+  readonly known?: KnownTools;
+}
+
+interface KnownTools {
+  tools?: readonly ListedTool[];
 }
 
 export class RunningServer {
@@ -49,63 +79,90 @@ export class RunningServer {
   readonly #closing = new AbortController();
   readonly #starts: Backoff;
   readonly #lists: Backoff;
+  readonly #account: string | undefined;
+  readonly #known: KnownTools;
+  #login: Promise<Login | undefined> | undefined;
   #connecting: Promise<McpConnection> | undefined;
   #live: McpConnection | undefined;
   /** Lost connections that are still closing. */
   readonly #ending = new Set<Promise<void>>();
-  #tools: readonly ListedTool[] | undefined;
   /** The known tools may be out of date. */
   #stale = true;
-  /** Calls that run. */
-  #running = 0;
+  /** Requests that run. */
+  #uses = 0;
+  #idle: Disposable | undefined;
 
-  /** @param graceMs - Milliseconds for a cancelled call to end. */
   constructor(
     name: string,
     server: McpServer,
     clock: () => number,
-    graceMs: number = DEFAULT_GRACE_MS,
+    { graceMs = DEFAULT_GRACE_MS, account, known = {} }: ServerUse = {},
   ) {
     this.name = name;
     this.#server = server;
     this.#clock = clock;
     this.#graceMs = graceMs;
+    this.#account = account;
+    this.#known = known;
     this.#starts = new Backoff(clock);
     this.#lists = new Backoff(clock);
   }
 
+  get isUsed(): boolean {
+    return this.#uses > 0;
+  }
+
   /**
    * If the server does not answer, `onWarning` is called and the last known tools are used.
-   * @throws TurnlogError `MCP_SERVER_FAILED` if none are known
+   * @throws TurnlogError `MCP_SERVER_FAILED` if none are known; LoginNeeded
    */
-  async tools(onWarning: (error: TurnlogError) => void): Promise<readonly ListedTool[]> {
+  async tools(
+    onWarning: (error: TurnlogError) => void,
+    ask?: AskPerson,
+  ): Promise<readonly ListedTool[]> {
+    const { tools } = this.#known;
     const isKnown = !this.#stale && this.#connecting !== undefined;
-    if (this.#tools !== undefined && (isKnown || this.#lists.pauseMs > 0)) return this.#tools;
+    if (tools !== undefined && (isKnown || this.#lists.pauseMs > 0)) return tools;
     const since = this.#clock();
     try {
-      this.#tools = await this.#connected(async (connection) => {
+      const listed = await this.#connected(async (connection) => {
         // A change during the request sets this again. HTTP servers are always asked.
         this.#stale = this.#server.url !== undefined;
         return await connection.list(this.#startTimeoutMs);
-      });
+      }, ask);
+      this.#known.tools = listed;
       this.#lists.succeed();
+      return listed;
     } catch (error) {
       this.#stale = true;
-      const failure = TurnlogError.isInstance(error)
-        ? error
-        : this.#failure("not-started", `did not say what tools it has: ${textOf(error)}`, error);
-      if (this.#tools === undefined) {
+      if (error instanceof LoginNeeded) throw error;
+      const failure = this.#listFailure(error);
+      if (tools === undefined) {
         // Of no use: it is started again, after a pause.
         if (failure !== error) this.#drop(this.#live, this.#clock() - since);
         throw failure;
       }
       this.#lists.fail(this.#clock() - since);
       // Its session may be the fault, and nobody else needs it.
-      if (this.#server.url !== undefined && this.#running === 0 && this.#live !== undefined)
-        this.#part(this.#live);
+      if (this.#server.url !== undefined && !this.isUsed) this.rest();
       onWarning(failure);
+      return tools;
     }
-    return this.#tools;
+  }
+
+  /** @throws TurnlogError `MCP_SERVER_FAILED`; LoginNeeded */
+  async resources(ask?: AskPerson): Promise<McpResources> {
+    return await this.#reading(
+      async (connection) => await connection.resources(this.#startTimeoutMs),
+      ask,
+    );
+  }
+
+  /** @throws TurnlogError `MCP_SERVER_FAILED`; LoginNeeded */
+  async read(uri: string, ask?: AskPerson): Promise<ReadResourceResult> {
+    const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
+    const timeoutMs = Math.min(callTimeoutMs, LONGEST_TIMEOUT_MS);
+    return await this.#reading(async (connection) => await connection.read(uri, timeoutMs), ask);
   }
 
   /** @throws TurnlogError `MCP_TOOL_FAILED`, `MCP_SERVER_FAILED` */
@@ -116,21 +173,45 @@ export class RunningServer {
   ): Promise<unknown> {
     running.signal?.throwIfAborted();
     try {
-      const ask = async (connection: McpConnection): Promise<CallAnswer> =>
-        await this.#answer(connection, tool, input, running);
-      return this.#checked(tool, await this.#connected(ask));
-    } catch (error) {
-      if (!(error instanceof NotRun)) throw error;
-      throw this.#failure(
-        "not-run",
-        `refused ${tool}: ${withFullStop(error.message)} It was not run.`,
+      const answer = await this.#connected(
+        async (connection) => await this.#answer(connection, tool, input, running),
+        running.ask,
       );
+      return this.#checked(tool, answer);
+    } catch (error) {
+      if (!(error instanceof NotRun || error instanceof LoginNeeded)) throw error;
+      const what = `refused ${tool}: ${withFullStop(error.message)} It was not run.`;
+      throw this.#failure("not-run", what, error);
     }
+  }
+
+  /** Ends the connection; the next request makes another one. */
+  rest(): void {
+    if (this.#live !== undefined) this.#part(this.#live);
+  }
+
+  /** The login of its account; undefined for a server without logins. */
+  async login(): Promise<Login | undefined> {
+    const { login: settings, url } = this.#server;
+    if (settings?.tokens === undefined || url === undefined) return undefined;
+    const { tokens } = settings;
+    this.#login ??= loadedClient(async () => await import("./mcp-login.ts")).then(
+      ({ Login: Made }) =>
+        new Made({
+          server: this.name,
+          account: this.#account,
+          url,
+          settings: { ...settings, tokens },
+          clock: this.#clock,
+        }),
+    );
+    return await this.#login;
   }
 
   /** Resolves when its processes have ended. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#idle?.[Symbol.dispose]();
     const connecting = this.#connecting;
     this.#connecting = undefined;
     await connecting?.then(
@@ -145,8 +226,27 @@ export class RunningServer {
     return Math.min(this.#server.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS, LONGEST_TIMEOUT_MS);
   }
 
-  /** What `use` returns; once more on a new session if the server has forgotten this one. */
-  async #connected<Result>(use: (connection: McpConnection) => Promise<Result>): Promise<Result> {
+  /** What `use` returns; once more when a person has logged in, if that is needed. */
+  async #connected<Result>(use: Use<Result>, ask: AskPerson | undefined): Promise<Result> {
+    this.#uses += 1;
+    this.#idle?.[Symbol.dispose]();
+    try {
+      return await this.#inSession(use);
+    } catch (error) {
+      if (!(error instanceof LoginNeeded) || ask === undefined) throw error;
+      const { action } = await ask({ kind: "login", server: this.name, url: error.url });
+      if (action !== "accept") throw error;
+      return await this.#inSession(use);
+    } finally {
+      this.#uses -= 1;
+      const { url, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = this.#server;
+      if (url !== undefined && !this.isUsed && !this.#closing.signal.aborted)
+        this.#idle = after(idleTimeoutMs, () => this.rest(), false);
+    }
+  }
+
+  /** Once more on a new session if the server has forgotten this one. */
+  async #inSession<Result>(use: Use<Result>): Promise<Result> {
     const connection = await this.#connection();
     try {
       return await use(connection);
@@ -159,27 +259,47 @@ export class RunningServer {
     }
   }
 
+  async #reading<Result>(use: Use<Result>, ask: AskPerson | undefined): Promise<Result> {
+    try {
+      return await this.#connected(use, ask);
+    } catch (error) {
+      if (TurnlogError.isInstance(error) || error instanceof LoginNeeded) throw error;
+      throw this.#failure("bad-answer", `gave no resource: ${textOf(error)}`, error);
+    }
+  }
+
+  #listFailure(error: unknown): TurnlogError {
+    if (TurnlogError.isInstance(error)) return error;
+    const what = `did not say what tools it has: ${textOf(error)}`;
+    return this.#failure("not-started", what, error);
+  }
+
   async #answer(
     connection: McpConnection,
     tool: string,
     input: Record<string, unknown>,
-    { signal, onProgress }: RunningCall,
+    { signal, onProgress, ask }: RunningCall,
   ): Promise<CallAnswer> {
     const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
     let end: string | undefined;
+    let shownAt = -Infinity;
+    let interrupted: { readonly by: unknown } | undefined;
     const abandon = (why: string) => (): void => {
       end ??= why;
       connection.abandon(input, why);
     };
-    this.#running += 1;
     using limit = new CallLimit(
       callTimeoutMs,
+      this.#clock,
       abandon(`did not answer ${tool} within ${callTimeoutMs} ms`),
     );
     const cancel = (): void => {
       connection.cancel(input);
-      // The runtime's own wait ends first.
-      limit.shorten(2 * this.#graceMs, abandon(`was asked to stop ${tool} and did not answer`));
+      // The runtime's own wait ends first, also on a busy machine.
+      limit.shorten(
+        this.#graceMs + LINGERS_MS,
+        abandon(`was asked to stop ${tool} and did not answer`),
+      );
     };
     using _ = onAbort(signal, cancel);
     try {
@@ -188,19 +308,35 @@ export class RunningServer {
         input,
         onProgress: (progress) => {
           limit.extend();
+          if (this.#clock() - shownAt < PROGRESS_MS) return;
+          shownAt = this.#clock();
           onProgress?.(progress);
+        },
+        onQuestion: async (question) => {
+          if (ask === undefined) return { action: "cancel" };
+          limit.stop();
+          try {
+            return answerOf(await ask(questionOf(this.name, question)));
+          } catch (by) {
+            // The call ends here, and runs again with the answer.
+            interrupted = { by };
+            connection.cancel(input);
+            connection.abandon(input, "The question was not answered.");
+            throw by;
+          } finally {
+            limit.begin();
+          }
         },
       });
       this.#starts.succeed();
       return answer;
     } catch (error) {
-      if (error instanceof NotRun) throw error;
+      if (interrupted !== undefined) throw interrupted.by;
+      if (error instanceof NotRun || error instanceof LoginNeeded) throw error;
       if (end === undefined) throw await this.#unanswered(connection, tool, error);
       // One that was asked to stop may take its time.
       if (signal?.aborted !== true) await this.#probe(connection);
       throw this.#failure("timed-out", `${end}. ${UNKNOWN_OUTCOME}`, error);
-    } finally {
-      this.#running -= 1;
     }
   }
 
@@ -225,16 +361,15 @@ export class RunningServer {
   }
 
   async #connect(): Promise<McpConnection> {
-    const { connect } = await optionalPackage(
-      "@modelcontextprotocol/client",
-      "An MCP server",
-      async () => await import("./mcp-connection.ts"),
-    );
+    const { connect } = await loadedClient(async () => await import("./mcp-connection.ts"));
+    const login = await this.login();
     let connection: McpConnection | undefined;
     const since = this.#clock();
     try {
       connection = await connect({
         server: this.#server,
+        account: this.#account,
+        login,
         timeoutMs: this.#startTimeoutMs,
         signal: this.#closing.signal,
         onEnd: () => {
@@ -248,6 +383,7 @@ export class RunningServer {
       this.#stale = true;
       return connection;
     } catch (error) {
+      if (error instanceof LoginNeeded) throw error;
       this.#starts.fail(this.#clock() - since);
       throw this.#failure("not-started", `could not be started: ${textOf(error)}`, error);
     }
@@ -305,6 +441,7 @@ export class RunningServer {
 
   #checked(tool: string, answer: CallAnswer): unknown {
     switch (answer.kind) {
+      case "asks":
       case "refused":
         throw this.#toolFailure(tool, answer.why, {});
       case "broken": {
@@ -349,26 +486,62 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+type Use<Result> = (connection: McpConnection) => Promise<Result>;
+
+async function loadedClient<Module>(load: () => Promise<Module>): Promise<Module> {
+  return await optionalPackage("@modelcontextprotocol/client", "An MCP server", load);
+}
+
+function questionOf(server: string, asked: ElicitRequestParams): McpQuestion {
+  const { message } = asked;
+  if (asked.mode === "url")
+    return { kind: "address", server, message, url: asked.url, id: asked.elicitationId };
+  const schema = jsonObjectSchema.parse(toJson(asked.requestedSchema));
+  return { kind: "form", server, message, schema };
+}
+
+function answerOf({ action, content }: McpAnswer): ElicitResult {
+  if (action !== "accept" || content === undefined) return { action };
+  return { action, content: elicitedSchema.parse(content) };
+}
+
+/** The values that a form may have. */
+const elicitedSchema = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]),
+);
+
 /** The time of a call until it is abandoned. */
 class CallLimit implements Disposable {
   readonly #ms: number;
+  readonly #clock: () => number;
   readonly #due: () => void;
-  #timer: Disposable;
+  #timer: Disposable | undefined;
   #grace: Disposable | undefined;
-  #extensions = 0;
+  #latest = 0;
 
-  constructor(ms: number, due: () => void) {
+  constructor(ms: number, clock: () => number, due: () => void) {
     this.#ms = ms;
+    this.#clock = clock;
     this.#due = due;
-    this.#timer = after(ms, due);
+    this.begin();
   }
 
-  /** It begins again: the server reports that it is at it. */
+  begin(): void {
+    this.#latest = this.#clock() + MOST_LIMITS * this.#ms;
+    this.extend();
+  }
+
+  /** The server reports that it is at it. */
   extend(): void {
-    this.#extensions += 1;
-    if (this.#extensions > MOST_EXTENSIONS) return;
-    this.#timer[Symbol.dispose]();
+    if (this.#clock() >= this.#latest) return;
+    this.stop();
     this.#timer = after(this.#ms, this.#due);
+  }
+
+  /** Until it begins again: a person is asked. */
+  stop(): void {
+    this.#timer?.[Symbol.dispose]();
   }
 
   /** It ends sooner. */
@@ -377,7 +550,7 @@ class CallLimit implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#timer[Symbol.dispose]();
+    this.stop();
     this.#grace?.[Symbol.dispose]();
   }
 }

@@ -1,22 +1,21 @@
-/** All MCP servers of a runtime, and the tools that they offer together. */
+/** All MCP servers of a runtime, with a connection for each account, and the tools that they offer together. */
 
-import {
-  jsonObjectSchema,
-  TurnlogError,
-  type McpOffer,
-  type OfferedTool,
-  ownCopy,
-  type AgentDescription,
-} from "../events/index.ts";
-import { toJson } from "../shared/index.ts";
+import { TurnlogError, type McpOffer } from "../events/index.ts";
+import { awaited } from "../agent/index.ts";
+import { withFullStop } from "../shared/index.ts";
+import type { ReadResourceResult } from "@modelcontextprotocol/client";
 import type { ListedTool } from "./mcp-connection.ts";
-import type { McpServer, McpServers } from "./mcp-options.ts";
+import {
+  DEFAULT_MAX_CONNECTIONS,
+  type McpServer,
+  type McpServers,
+  type McpTurn,
+  type TokenStore,
+} from "./mcp-options.ts";
+import { LoginNeeded } from "./mcp-result.ts";
 import { RunningServer } from "./mcp-server.ts";
-import { hash } from "node:crypto";
-import { dynamicTool, jsonSchema, type ToolSet } from "@ai-sdk/provider-utils";
-import { z } from "zod";
-import { prepareAgent, type Agent, type PreparedAgent } from "../agent/index.ts";
-import { mcpModelOutput } from "./mcp-output.ts";
+import { offerOf, type CallTool } from "./offered-tools.ts";
+import { callOwnTool, loginTool, resourceTools } from "./own-tools.ts";
 
 export interface McpSurroundings {
   /** Names of agents' own tools, which server tools must not use. */
@@ -36,36 +35,41 @@ export function openMcpServers(
   return Object.keys(mcp).length === 0 ? undefined : new OpenMcpServers(mcp, around);
 }
 
-interface Listed {
-  readonly server: string;
+/** A server that the runtime has, with the connections of its accounts. */
+interface Opened {
   readonly settings: McpServer;
-  readonly tool: ListedTool;
+  readonly known: { tools?: readonly ListedTool[] };
+  /** The one that was used last comes last. */
+  readonly connections: Map<string | undefined, RunningServer>;
 }
 
 export class OpenMcpServers {
-  readonly #servers: ReadonlyMap<string, RunningServer>;
-  readonly #settings: McpServers;
+  readonly #servers: ReadonlyMap<string, Opened>;
   readonly #around: McpSurroundings;
   #missing: ReadonlySet<string> = new Set();
 
   constructor(servers: McpServers, around: McpSurroundings) {
-    this.#settings = servers;
     this.#around = around;
     this.#servers = new Map(
-      Object.entries(servers).map(([name, server]) => [
-        name,
-        new RunningServer(name, server, around.clock, around.graceMs),
-      ]),
+      Object.entries(servers).map(([name, given]) => {
+        const { login } = given;
+        const settings =
+          login === undefined ? given : { ...given, login: { tokens: memoryTokens(), ...login } };
+        return [name, { settings, known: {}, connections: new Map() }];
+      }),
     );
   }
 
-  /** Starts servers that do not run; warns once about each that cannot be started. */
-  async offer(): Promise<McpOffer> {
+  /**
+   * Starts servers that do not run; warns once about each that cannot be started. Without a turn, a server with
+   * accounts offers what one of them has listed before.
+   */
+  async offer(turn?: McpTurn): Promise<McpOffer> {
     const { onWarning, taken } = this.#around;
     const answers = await Promise.all(
-      [...this.#servers].map(async ([name, server]) => {
+      [...this.#servers].map(async ([name, opened]) => {
         try {
-          return { name, tools: await server.tools(onWarning) };
+          return { name, tools: await this.#tools(name, opened, turn) };
         } catch (error) {
           return { name, error };
         }
@@ -77,171 +81,176 @@ export class OpenMcpServers {
       if (!this.#missing.has(name)) onWarning(error);
     }
     this.#missing = new Set(missing.map(({ name }) => name));
-    const listed = answers.flatMap(({ name, tools = [] }) => this.#listed(name, tools));
-    const names = toolNames(
-      listed.map(({ server, tool }) => ({ server, tool: tool.name })),
-      taken,
+    const listed = answers.flatMap(({ name, tools = [] }) =>
+      tools.map((tool) => ({ server: name, settings: this.#servers.get(name)?.settings, tool })),
     );
-    return {
-      tools: listed.map((one, index) => offered(one, names[index] ?? "")),
-      missing: [...this.#missing],
-    };
+    return { tools: offerOf(listed, taken), missing: [...this.#missing] };
   }
 
-  readonly call: CallTool = async ({ server, tool, name }, input, signal) => {
-    const running = this.#servers.get(server);
-    if (running !== undefined) return await running.call(tool, input, { signal });
-    throw new TurnlogError(
-      "MCP_SERVER_FAILED",
-      `The tool ${name} is of the MCP server ${server}, which this runtime does not have. The call had no effect.`,
-      { details: { server, trouble: "not-started" } },
-    );
+  readonly call: CallTool = async ({ server, tool, name }, input, running = {}) => {
+    const opened = this.#servers.get(server);
+    if (opened === undefined)
+      throw notHere(`The tool ${name} is of the MCP server ${server}`, server);
+    const connection = await this.#of(server, opened, running.turn);
+    const own = callOwnTool({
+      server,
+      tool,
+      input,
+      connection,
+      settings: opened.settings,
+      running,
+    });
+    return await (own ?? connection.call(tool, input, running));
   };
+
+  /** Of all servers that answer; of the others `onWarning` is told. */
+  async resources(turn?: McpTurn): Promise<readonly McpResource[]> {
+    const listed = await Promise.all(
+      [...this.#servers].map(async ([server, opened]) => {
+        try {
+          const { resources } = await (await this.#of(server, opened, turn)).resources();
+          return resources.map((resource) => ({ server, ...resource }));
+        } catch (error) {
+          if (error instanceof LoginNeeded) return [];
+          if (!TurnlogError.isInstance(error)) throw error;
+          this.#around.onWarning(error);
+          return [];
+        }
+      }),
+    );
+    return listed.flat();
+  }
+
+  /** @throws TurnlogError `MCP_SERVER_FAILED` */
+  async read(server: string, uri: string, turn?: McpTurn): Promise<readonly ResourceContent[]> {
+    const opened = this.#servers.get(server);
+    if (opened === undefined)
+      throw notHere(`The resource ${uri} is of the MCP server ${server}`, server);
+    return (await (await this.#of(server, opened, turn)).read(uri)).contents;
+  }
+
+  /**
+   * Finishes the login that a callback's query tells of.
+   * @param mayLogIn - Whether the person who sent it may log in for the account: ask it before anything is done.
+   * @throws TurnlogError `MCP_SERVER_FAILED` for a login that nobody has begun, that was refused, or that failed
+   */
+  async finishLogin(
+    query: URLSearchParams,
+    mayLogIn: (login: FinishedLogin) => boolean | Promise<boolean>,
+  ): Promise<FinishedLogin> {
+    const state = query.get("state") ?? "";
+    for (const [server, opened] of this.#servers) {
+      const tokens = opened.settings.login?.tokens;
+      const { accountOf } = await import("./mcp-login.ts");
+      const begun = tokens && (await accountOf(server, tokens, state));
+      if (begun === undefined) continue;
+      const finished = { server, ...begun };
+      if (!(await mayLogIn(finished))) throw loginFailed(server, "is of another person");
+      const login = await this.#connection(server, opened, begun.account).login();
+      try {
+        await login?.finish(query);
+      } catch (error) {
+        throw loginFailed(server, error instanceof Error ? `failed: ${error.message}` : "failed");
+      }
+      return finished;
+    }
+    throw loginFailed(undefined, "is of no login that has begun here, or was used before");
+  }
 
   /** Resolves when their processes have ended. */
   async close(): Promise<void> {
-    await Promise.all([...this.#servers.values()].map(async (server) => await server.close()));
+    const connections = [...this.#servers.values()].flatMap((one) => [...one.connections.values()]);
+    await Promise.all(connections.map(async (server) => await server.close()));
   }
 
-  /** The tools of one server; the first of tools with the same name. */
-  #listed(server: string, tools: readonly ListedTool[]): readonly Listed[] {
-    const settings = this.#settings[server];
-    if (settings === undefined) return [];
-    const first = new Map(tools.toReversed().map((tool) => [tool.name, tool]));
-    return tools
-      .filter((tool) => first.get(tool.name) === tool)
-      .map((tool) => ({ server, settings, tool }));
+  async #tools(
+    name: string,
+    opened: Opened,
+    turn: McpTurn | undefined,
+  ): Promise<readonly ListedTool[]> {
+    const { settings, known } = opened;
+    const { resources = false, login } = settings;
+    const more = resources ? resourceTools : [];
+    try {
+      if (turn === undefined && settings.account !== undefined) throw new LoginNeeded("");
+      const connection = await this.#of(name, opened, turn);
+      return [...(await connection.tools(this.#around.onWarning)), ...more];
+    } catch (error) {
+      if (!(error instanceof LoginNeeded)) throw error;
+      if (known.tools !== undefined) return [...known.tools, ...more];
+      return login === undefined ? [] : [loginTool(name)];
+    }
+  }
+
+  async #of(name: string, opened: Opened, turn: McpTurn | undefined): Promise<RunningServer> {
+    const { account } = opened.settings;
+    if (account === undefined) return this.#connection(name, opened, undefined);
+    const known =
+      turn === undefined ? undefined : await awaited("account", async () => account(turn));
+    return this.#connection(name, opened, known);
+  }
+
+  /** The connection of an account; the one that was not used for longest makes room for it. */
+  #connection(name: string, opened: Opened, account: string | undefined): RunningServer {
+    const { settings, known, connections } = opened;
+    const { maxConnections = DEFAULT_MAX_CONNECTIONS } = settings;
+    const found = connections.get(account);
+    connections.delete(account);
+    if (found === undefined && connections.size >= maxConnections) {
+      const rested = [...connections].find(([, { isUsed }]) => !isUsed);
+      if (rested === undefined)
+        throw new TurnlogError(
+          "MCP_SERVER_FAILED",
+          `The MCP server ${name} is used by ${maxConnections} accounts at a time, the most that \`maxConnections\` allows. The call was not run. Try again later.`,
+          { details: { server: name, trouble: "not-run" } },
+        );
+      connections.delete(rested[0]);
+      void rested[1].close();
+    }
+    const { clock, graceMs } = this.#around;
+    const made = found ?? new RunningServer(name, settings, clock, { graceMs, account, known });
+    connections.set(account, made);
+    return made;
   }
 }
 
-function offered({ server, settings, tool }: Listed, name: string): OfferedTool {
-  const { description, annotations, inputSchema } = tool;
-  const readsOnly = annotations?.readOnlyHint === true;
-  const { needsApproval = false } = settings;
-  const asks = needsApproval === "unless-read-only" ? !readsOnly : needsApproval;
-  return {
-    name,
-    server,
-    tool: tool.name,
-    ...(description === undefined ? {} : { description }),
-    // Some providers refuse an object schema without these fields.
-    inputSchema: jsonObjectSchema.parse(
-      toJson({
-        ...inputSchema,
-        properties: inputSchema.properties ?? {},
-        additionalProperties: false,
-      }),
-    ),
-    ...(readsOnly || annotations?.idempotentHint === true ? { idempotent: true } : {}),
-    ...(asks ? { needsApproval: true } : {}),
-  };
-}
-
-// Names of MCP tools for a model. Pure: the same tools always get the same names.
-
-interface NamedTool {
+export interface FinishedLogin {
   readonly server: string;
-  readonly tool: string;
+  readonly account: string | undefined;
 }
 
-/** Every provider accepts up to 64 letters, digits, `_` and `-`, not beginning with a digit or `-`. */
-const LONGEST = 64;
-const DIGEST = 8;
-
-/**
- * `server__tool`, in order. A name that is too long, taken, or used twice ends in a digest of server and tool;
- * all tools that clash get one, so that no name depends on the order. @param taken - Names in use.
- */
-function toolNames(tools: readonly NamedTool[], taken: ReadonlySet<string>): readonly string[] {
-  const plain = tools.map(plainName);
-  return tools.map((tool, index) => {
-    const name = plain[index] ?? "";
-    const isClear = plain.filter((other) => other === name).length === 1 && !taken.has(name);
-    return isClear && name.length <= LONGEST ? name : withDigest(name, tool);
-  });
+export interface McpResource {
+  readonly server: string;
+  readonly uri: string;
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly mimeType?: string | undefined;
 }
 
-export function namePrefix(server: string): string {
-  return plainName({ server, tool: "" });
-}
+export type ResourceContent = ReadResourceResult["contents"][number];
 
-function plainName({ server, tool }: NamedTool): string {
-  const name = `${server}__${tool}`.replaceAll(/[^\w-]/g, "_");
-  return /^[A-Za-z_]/.test(name) ? name : `_${name}`;
-}
-
-function withDigest(name: string, { server, tool }: NamedTool): string {
-  const digest = hash("sha256", JSON.stringify([server, tool])).slice(0, DIGEST);
-  return `${name.slice(0, LONGEST - DIGEST - 1)}_${digest}`;
-}
-
-// Makes tools of an agent from an offer of MCP tools, live or recorded.
-
-interface Equipment {
-  readonly tools?: ToolSet;
-  readonly toolPolicies?: Readonly<Record<string, object>>;
-}
-
-/** `signal` asks the tool to stop. */
-export type CallTool = (
-  tool: OfferedTool,
-  input: Record<string, unknown>,
-  signal: AbortSignal | undefined,
-) => Promise<unknown>;
-
-const inputSchema = z.record(z.string(), z.unknown());
-
-/** Adds the offered tools after the agent's own, which keep their names and policies. */
-function withOffer<Given extends Equipment>(
-  agent: Given,
-  offer: McpOffer | undefined,
-  call: CallTool,
-): Given {
-  if (offer === undefined || offer.tools.length === 0) return agent;
-  const offered = offer.tools.map((tool) => [tool.name, agentTool(tool, call)] as const);
-  const policies = offer.tools.flatMap(({ name, idempotent }) =>
-    idempotent === true ? [[name, { idempotent }] as const] : [],
+function notHere(what: string, server: string): TurnlogError {
+  return new TurnlogError(
+    "MCP_SERVER_FAILED",
+    `${what}, which this runtime does not have. The call had no effect.`,
+    { details: { server, trouble: "not-started" } },
   );
+}
+
+function loginFailed(server: string | undefined, what: string): TurnlogError {
+  const at = server === undefined ? "an MCP server" : `the MCP server ${server}`;
+  return new TurnlogError(
+    "MCP_SERVER_FAILED",
+    `The login at ${at} ${withFullStop(what)} Begin it again.`,
+    { details: { server, trouble: "not-run" } },
+  );
+}
+
+function memoryTokens(): TokenStore {
+  const texts = new Map<string, string>();
   return {
-    ...agent,
-    tools: { ...agent.tools, ...Object.fromEntries(offered), ...agent.tools },
-    toolPolicies: { ...Object.fromEntries(policies), ...agent.toolPolicies },
+    load: async (name) => texts.get(name),
+    save: async (name, text) => void texts.set(name, text),
+    erase: async (name) => void texts.delete(name),
   };
-}
-
-/** A model sees these tools, but they cannot run. */
-export function withRecordedOffer<Given extends Equipment>(
-  agent: Given,
-  { mcp }: AgentDescription,
-): Given {
-  return withOffer(agent, mcp, ({ name }) => {
-    throw new TurnlogError(
-      "MCP_SERVER_FAILED",
-      `The tool ${name} is known from a log only: no server is asked here. The call had no effect.`,
-    );
-  });
-}
-
-export async function equipAgent(
-  given: Agent,
-  offer: McpOffer,
-  call: CallTool,
-): Promise<PreparedAgent> {
-  const prepared = await prepareAgent(withOffer(given, offer, call));
-  return { ...prepared, description: { ...prepared.description, mcp: offer } };
-}
-
-function agentTool(offered: OfferedTool, call: CallTool): ToolSet[string] {
-  const { description, inputSchema: schema, needsApproval = false } = offered;
-  const made = dynamicTool({
-    ...(description === undefined ? {} : { description }),
-    // A copy: a middleware may change the schema, and the offer is in the log.
-    inputSchema: jsonSchema(ownCopy(schema)),
-    execute: async (input, { abortSignal }) =>
-      await call(offered, inputSchema.parse(input ?? {}), abortSignal),
-    toModelOutput: ({ output }) => mcpModelOutput(output),
-  });
-  // Deprecated for `streamText`; this runtime runs the tools itself and reads the flag.
-  // oxlint-disable-next-line typescript/no-deprecated
-  return needsApproval ? { ...made, needsApproval } : made;
 }

@@ -113,11 +113,11 @@ export class PendingRequests {
 
 const object = z.record(z.string(), z.unknown());
 const listSchema = z.looseObject({ nextCursor: z.string().optional().catch(undefined) });
-const toolsSchema = z.looseObject({ tools: z.array(z.unknown()) });
+const text = z.string().optional().catch(undefined);
 const hint = z.boolean().optional().catch(undefined);
 const toolSchema = z.object({
   name: z.string(),
-  description: z.string().optional().catch(undefined),
+  description: text,
   // A tool without an input schema takes no input, and every input is an object.
   inputSchema: z
     .looseObject({
@@ -129,17 +129,32 @@ const toolSchema = z.object({
   annotations: z.object({ readOnlyHint: hint, idempotentHint: hint }).optional().catch(undefined),
 });
 
+const resourceSchema = z.object({
+  uri: z.string(),
+  name: z.string().catch(""),
+  description: text,
+  mimeType: text,
+});
+
+/** What each list has, by its name in the result. */
+const entrySchemas: Readonly<Record<string, z.ZodType>> = {
+  tools: toolSchema,
+  resources: resourceSchema,
+  resourceTemplates: resourceSchema.omit({ uri: true }).extend({ uriTemplate: z.string() }),
+};
+
 /** What servers of the latest version must say of results that a client may keep. */
 const notKept = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
 
-/** The result of a list or a reading, without invalid fields and tools that have no name. Undefined for others. */
+/** The result of a list or a reading, without invalid fields and entries. Undefined for others. */
 function usableResult(method: string, result: unknown): unknown {
   if (!/\/(?:list|read|discover)$/.test(method)) return undefined;
   const list = listSchema.safeParse(result).data;
   if (list === undefined) return undefined;
-  const tools = toolsSchema.safeParse(list).data?.tools.flatMap((given) => {
-    const tool = toolSchema.safeParse(given).data;
-    return tool === undefined ? [] : [tool];
+  const entries = Object.entries(entrySchemas).flatMap(([name, schema]) => {
+    const given = z.array(z.unknown()).safeParse(list[name]).data;
+    const usable = given?.flatMap((entry) => schema.safeParse(entry).data ?? []);
+    return usable === undefined ? [] : [[name, usable] as const];
   });
-  return { ...notKept, ...list, ...(method === "tools/list" && tools !== undefined && { tools }) };
+  return { ...notKept, ...list, ...Object.fromEntries(entries) };
 }

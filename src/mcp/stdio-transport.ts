@@ -97,6 +97,11 @@ export class StdioTransport implements Transport {
     }
   }
 
+  /** A pipe does not say which call a message belongs to. */
+  isAnswering(_input: object): boolean {
+    return false;
+  }
+
   /** The answer to the call is still awaited. */
   cancel(input: object): void {
     const sent = this.#pending.ofCall(input);

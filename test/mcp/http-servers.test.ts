@@ -123,7 +123,7 @@ describe("a server that has forgotten its session", () => {
     own.forget();
     expect(await server.call("say", {})).toMatchObject({ content: [{ text: "say" }] });
     own.forget();
-    expect(await server.tools(onWarning)).toHaveLength(5);
+    expect(await server.tools(onWarning)).toHaveLength(6);
     const left = ["server/discover", "notifications/initialized"];
     expect(own.noted.filter((name) => !left.includes(name))).toEqual([
       "initialize",

@@ -13,11 +13,33 @@ const messageSchema = z.looseObject({
       name: z.string().optional(),
       arguments: z.looseObject({ line: z.string().optional() }).optional(),
       requestId: z.union([z.number(), z.string()]).optional(),
+      inputResponses: z.unknown().optional(),
+      requestState: z.string().optional(),
     })
     .optional(),
 });
 
 type Message = z.infer<typeof messageSchema>;
+
+const question = {
+  resultType: "input_required",
+  requestState: "state 1",
+  inputRequests: {
+    when: {
+      method: "elicitation/create",
+      params: {
+        mode: "form",
+        message: "When?",
+        requestedSchema: { type: "object", properties: { day: { type: "string" } } },
+      },
+    },
+  },
+};
+
+function booked({ inputResponses, requestState }: NonNullable<Message["params"]>): object {
+  const text = JSON.stringify({ inputResponses, requestState });
+  return { resultType: "complete", content: [{ type: "text", text }] };
+}
 
 export interface OwnHttpServer extends AsyncDisposable {
   readonly url: string;
@@ -37,7 +59,8 @@ export interface OwnHttpOptions {
   readonly hasLastWord?: boolean;
 }
 
-/** Tools: `say`, `raw` (answers the line that it is given, `ID` in it replaced), `wait` (does not answer), `trip` (HTTP 500), `deny` (HTTP 403). */
+/** Tools: `say`, `raw` (answers the line that it is given, `ID` in it replaced), `wait` (does not answer), `trip` (HTTP 500), `deny` (HTTP 403),
+ * `book` (asks for a date by the rounds of the latest version, and remembers by its own state that it has). */
 export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpServer> {
   const { version, as, hasLastWord = false } = options;
   const noted: string[] = [];
@@ -55,6 +78,10 @@ export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpSer
     const said = { content: [{ type: "text", text: name }], resultType: "complete" };
     if (name === "wait") return void waiting.set(id, response);
     if (name === "trip") return void response.writeHead(500).end("tripped");
+    if (name === "book") {
+      const result = params?.inputResponses === undefined ? question : booked(params);
+      return answer(response, JSON.stringify({ jsonrpc: "2.0", id, result }));
+    }
     if (name === "deny") return void response.writeHead(403).end("denied");
     const line = input.line ?? JSON.stringify({ jsonrpc: "2.0", id: "ID", result: said });
     answer(response, line.replaceAll('"ID"', JSON.stringify(id)));
@@ -64,7 +91,7 @@ export async function ownHttpServer(options: OwnHttpOptions): Promise<OwnHttpSer
     response.writeHead(200, { "content-type": type });
     response.end(as === "json" ? line : `event: message\ndata: ${line}\n\n`);
   };
-  const tools = ["say", "raw", "wait", "trip", "deny"].map((name) => ({
+  const tools = ["say", "raw", "wait", "trip", "deny", "book"].map((name) => ({
     name,
     inputSchema: { type: "object" },
   }));

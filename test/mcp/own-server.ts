@@ -35,6 +35,7 @@ const requestSchema = z.looseObject({
       name: z.string().optional(),
       arguments: z.record(z.string(), z.unknown()).optional(),
       requestId: z.union([z.number(), z.string()]).optional(),
+      _meta: z.looseObject({ progressToken: z.unknown().optional() }).optional(),
     })
     .optional(),
 });
@@ -62,6 +63,7 @@ function tools(): readonly object[] {
     "refuse",
     "huge",
     "raw",
+    "steps",
   ];
   const grown = existsSync(join(folder, "grown")) ? ["extra"] : [];
   const twice = has("twice") ? [{ name: "say", description: "again", inputSchema: anything }] : [];
@@ -140,8 +142,22 @@ function called(name: string | undefined, input: Record<string, unknown>): objec
   }
 }
 
+/** Reports twelve times that it is at it, and then answers. */
+function steps(id: unknown, progressToken: unknown): void {
+  let progress = 0;
+  const step = (): void => {
+    progress += 1;
+    if (progress > 12) return write({ id, result: { content: [] } });
+    const params = { progressToken, progress, total: 12, message: `step ${progress}` };
+    write({ method: "notifications/progress", params });
+    setTimeout(step, 100);
+  };
+  step();
+}
+
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = requestSchema.parse(JSON.parse(line));
+  if (method === "server/discover" && has("strict")) process.exit(1);
   if (method === "notifications/cancelled") {
     appendFileSync(join(folder, "begun"), `cancelled\n`);
   }
@@ -162,6 +178,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
         const line = String(params.arguments?.["line"]);
         return void process.stdout.write(`${line.replace("ID", String(id))}\n`);
       }
+      if (params?.name === "steps") return steps(id, params["_meta"]?.progressToken);
       if (params?.name === "refuse") {
         return write({ id, error: { code: -32602, message: "No such argument." } });
       }

@@ -84,6 +84,8 @@ const everything: readonly Asked[] = [
   { tool: "toggle-subscriber-updates", input: {} },
   { tool: "trigger-long-running-operation", input: { duration: 0.1, steps: 2 } },
   { tool: "simulate-research-query", input: { topic: "logs" } },
+  { tool: "trigger-elicitation-request", input: {} },
+  { tool: "trigger-url-elicitation", input: { url: "http://127.0.0.1:9/" } },
 ];
 
 function filesystem(folder: TemporaryFolder): readonly Asked[] {

@@ -196,6 +196,16 @@ describe("a server that never says what tools it has", () => {
   });
 });
 
+describe("a server that ends when it is first asked what it speaks", () => {
+  it("is started again and spoken to as one of an earlier version", async () => {
+    await using folder = await temporaryFolder();
+    const server = new RunningServer("own", ownServer(folder, "strict"), Date.now);
+    expect(await server.call("say", {})).toMatchObject({ isError: false });
+    expect(pidsIn(folder)).toHaveLength(2);
+    await server.close();
+  });
+});
+
 describe("a server that writes rubbish", () => {
   it("is understood all the same", async () => {
     await using folder = await temporaryFolder();

@@ -35,7 +35,7 @@ import {
 } from "../../agent/index.ts";
 import type { BillQuery, Budget } from "../../context/index.ts";
 import type { AttachmentOptions, BlobOptions } from "../../media/index.ts";
-import type { HttpMcpServer, McpServers, StdioMcpServer } from "../../mcp/index.ts";
+import type { HttpMcpServer, McpLogin, McpServers, StdioMcpServer } from "../../mcp/index.ts";
 import type {
   AgentOptions,
   Encryption,
@@ -146,13 +146,30 @@ const serverFields = {
     [z.boolean(), z.literal("unless-read-only")],
     'true, false or "unless-read-only"',
   ),
+  resources: flag,
 };
 const processSchema = optionsOf<StdioMcpServer>(
   { ...serverFields, args: list, env: named(text), cwd: name },
   { command: name },
 );
 const addressSchema = optionsOf<HttpMcpServer>(
-  { ...serverFields, type: oneOf("http", "sse"), headers: named(text) },
+  {
+    ...serverFields,
+    type: oneOf("http", "sse"),
+    headers: z.union([named(text), code], "an object of texts, or a function that returns one"),
+    account: code,
+    login: optionsOf<McpLogin>(
+      {
+        clientId: name,
+        clientSecret: name,
+        scope: text,
+        tokens: implementation({ load: code, save: code, erase: code }),
+      },
+      { redirectUrl: name },
+    ),
+    idleTimeoutMs: milliseconds,
+    maxConnections: several,
+  },
   { url: name },
 );
 const serverSchema = z.unknown().superRefine((value, context) => {

@@ -1,0 +1,245 @@
+/** Servers that want a login: one for each account, renewed before it ends, finished by any process. */
+
+import { describe, expect, it } from "vitest";
+import { OpenMcpServers, type McpQuestion, type McpServers } from "../../src/mcp/index.ts";
+import { memoryKeys } from "../../src/store/encryption/index.ts";
+import { loggedInAt, loginServer, type LoginServer } from "./own-login-server.ts";
+
+const redirectUrl = "http://127.0.0.1:9/callback";
+
+interface Opened extends AsyncDisposable {
+  readonly servers: OpenMcpServers;
+  /** The user that the server takes the caller for. */
+  readonly whoami: (account?: string, tool?: string) => Promise<unknown>;
+  readonly asked: readonly McpQuestion[];
+}
+
+/** @param answers - Logs in, and finishes it with these servers: those of another process. */
+function opened(
+  { url }: LoginServer,
+  { clock = Date.now, tokens = memoryKeys(), more = {}, finishing }: Options = {},
+): Opened {
+  const settings: McpServers = {
+    own: {
+      url,
+      login: { redirectUrl, tokens },
+      account: ({ runtimeContext }) => runtimeContext?.["user"]?.toString(),
+      ...more,
+    },
+  };
+  const onWarning = (error: Error): never => expect.unreachable(error.message);
+  const servers = new OpenMcpServers(settings, { taken: new Set(), onWarning, clock });
+  const asked: McpQuestion[] = [];
+  return {
+    servers,
+    asked,
+    whoami: async (user = "ann", tool = "whoami") =>
+      await servers.call(
+        { server: "own", tool, name: tool, inputSchema: {} },
+        {},
+        {
+          turn: { session: "s", runtimeContext: { user } },
+          ask: async (question) => {
+            asked.push(question);
+            if (question.kind !== "login") return { action: "cancel" };
+            const query = await loggedInAt(question.url);
+            await (finishing ?? servers).finishLogin(query, ({ account }) => account === user);
+            return { action: "accept" };
+          },
+        },
+      ),
+    [Symbol.asyncDispose]: async () => await servers.close(),
+  };
+}
+
+interface Options {
+  readonly clock?: () => number;
+  readonly tokens?: ReturnType<typeof memoryKeys>;
+  readonly more?: object;
+  readonly finishing?: OpenMcpServers;
+}
+
+const said = (text: string): unknown =>
+  expect.objectContaining({ content: [{ type: "text", text }] });
+
+describe("a call at a server that wants a login", () => {
+  it("asks the person of its account, once, and goes on", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    expect(await open.whoami("ann")).toEqual(said("user 1"));
+    expect(await open.whoami("bob")).toEqual(said("user 2"));
+    expect(await open.whoami("ann")).toEqual(said("user 1"));
+    expect(open.asked).toMatchObject([
+      { kind: "login", server: "own", url: expect.stringContaining("code_challenge=") as unknown },
+      { kind: "login", server: "own" },
+    ]);
+    expect(server.noted.filter((path) => path === "/register")).toHaveLength(2);
+  });
+
+  it("goes on when another process finishes the login", async () => {
+    await using server = await loginServer();
+    const tokens = memoryKeys();
+    await using other = opened(server, { tokens });
+    await using open = opened(server, { tokens, finishing: other.servers });
+    expect(await open.whoami()).toEqual(said("user 1"));
+    expect(await other.whoami()).toEqual(said("user 1"));
+    expect(other.asked).toEqual([]);
+  });
+
+  it("was not run, and says the address, where nobody can be asked", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    const call = open.servers.call(
+      { server: "own", tool: "whoami", name: "own__whoami", inputSchema: {} },
+      {},
+      { turn: { session: "s" } },
+    );
+    await expect(call).rejects.toMatchObject({
+      code: "MCP_SERVER_FAILED",
+      details: { trouble: "not-run" },
+      message: expect.stringMatching(/login: http.*It was not run/) as unknown,
+    });
+  });
+
+  it("asks for more where the server wants more than was allowed", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    expect(await open.whoami()).toEqual(said("user 1"));
+    expect(await open.whoami("ann", "pay")).toEqual(said("user 2"));
+    expect(open.asked.map((question) => "url" in question && question.url)).toEqual([
+      expect.not.stringContaining("scope=pay"),
+      expect.stringContaining("scope=pay"),
+    ]);
+  });
+});
+
+describe("a token", () => {
+  it("is renewed before it ends, once for all calls", async () => {
+    let now = Date.now();
+    await using server = await loginServer(3600);
+    await using open = opened(server, { clock: () => now });
+    await open.whoami();
+    now += 3_550_000;
+    await Promise.all([open.whoami(), open.whoami(), open.whoami()]);
+    expect(server.noted.filter((path) => path === "/token")).toHaveLength(2);
+    expect(open.asked).toHaveLength(1);
+  });
+
+  it("that the server no longer takes is renewed, once for all calls", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    await open.whoami();
+    server.expire("access");
+    await Promise.all([open.whoami(), open.whoami()]);
+    expect(server.noted.filter((path) => path === "/token")).toHaveLength(2);
+    expect(open.asked).toHaveLength(1);
+  });
+
+  it("that can no longer be renewed asks the person again", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    await open.whoami();
+    server.expire("all");
+    expect(await open.whoami()).toEqual(said("user 2"));
+    expect(open.asked).toHaveLength(2);
+  });
+
+  it("is in the store, under a name that tells nobody the account", async () => {
+    await using server = await loginServer();
+    const texts = new Map<string, string>();
+    const tokens = {
+      load: async (name: string) => texts.get(name),
+      save: async (name: string, text: string) => void texts.set(name, text),
+      erase: async (name: string) => void texts.delete(name),
+    };
+    await using open = opened(server, { tokens });
+    await open.whoami();
+    expect([...texts.keys()]).toEqual([expect.stringMatching(/^mcp-[0-9a-f]{32}$/)]);
+    expect(server.secrets.every((secret) => [...texts.values()].join("").includes(secret))).toBe(
+      true,
+    );
+  });
+});
+
+describe("a callback", () => {
+  it("is refused that nobody has begun, that comes twice, and of a person of another account", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    const failed = expect.objectContaining({ code: "MCP_SERVER_FAILED" }) as unknown;
+    const anyone = (): boolean => true;
+    const queries: URLSearchParams[] = [];
+    await open.servers
+      .call(
+        { server: "own", tool: "whoami", name: "w", inputSchema: {} },
+        {},
+        {
+          turn: { session: "s", runtimeContext: { user: "ann" } },
+          ask: async (question) => {
+            queries.push(await loggedInAt("url" in question ? question.url : ""));
+            return { action: "cancel" };
+          },
+        },
+      )
+      .catch(() => {});
+    const [query = new URLSearchParams()] = queries;
+    await expect(
+      open.servers.finishLogin(new URLSearchParams("state=x&code=y"), anyone),
+    ).rejects.toEqual(failed);
+    await expect(open.servers.finishLogin(query, () => false)).rejects.toEqual(failed);
+    expect(await open.servers.finishLogin(query, anyone)).toEqual({
+      server: "own",
+      account: "ann",
+    });
+    await expect(open.servers.finishLogin(query, anyone)).rejects.toEqual(failed);
+    expect(await open.whoami()).toEqual(said("user 1"));
+  });
+
+  it("with the wrong issuer logs nobody in", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    const login = open.servers.call(
+      { server: "own", tool: "whoami", name: "w", inputSchema: {} },
+      {},
+      {
+        turn: { session: "s" },
+        ask: async (question) => {
+          const query = await loggedInAt("url" in question ? question.url : "");
+          query.set("iss", "http://127.0.0.1:9");
+          await open.servers.finishLogin(query, () => true);
+          return { action: "accept" };
+        },
+      },
+    );
+    await expect(login).rejects.toMatchObject({
+      message: expect.stringContaining("Issuer mismatch") as unknown,
+    });
+  });
+});
+
+describe("the offer of a server that wants a login", () => {
+  it("is a login until someone has listed the tools, and then those", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    const names = async (): Promise<readonly string[]> =>
+      (await open.servers.offer({ session: "s", runtimeContext: { user: "ann" } })).tools.map(
+        ({ name }) => name,
+      );
+    expect(await names()).toEqual(["own__login"]);
+    expect(await open.whoami("ann", "login")).toEqual(
+      said("The user is logged in at own. From the next message on you can call: whoami, pay."),
+    );
+    expect(await names()).toEqual(["own__whoami", "own__pay"]);
+    expect((await open.servers.offer()).tools).toHaveLength(2);
+  });
+});
+
+describe("connections of accounts", () => {
+  it("are closed when they are idle, and made again", async () => {
+    await using server = await loginServer();
+    await using open = opened(server, { more: { maxConnections: 1, idleTimeoutMs: 0 } });
+    expect(await open.whoami("ann")).toEqual(said("user 1"));
+    expect(await open.whoami("bob")).toEqual(said("user 2"));
+    expect(await open.whoami("ann")).toEqual(said("user 1"));
+    expect(open.asked).toHaveLength(2);
+  });
+});
