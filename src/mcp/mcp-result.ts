@@ -88,12 +88,13 @@ export class NotRun extends Error {
   }
 }
 
-/** A person must log in at this address first. Nothing was run. */
+/** A person must log in first. Nothing was run. */
 export class LoginNeeded extends Error {
-  readonly url: string;
+  /** Undefined for a turn that has no account. */
+  readonly url: string | undefined;
 
-  constructor(url: string) {
-    super(`It needs a login: ${url}`);
+  constructor(url?: string) {
+    super(url === undefined ? "The turn has no account there." : `It needs a login: ${url}`);
     this.url = url;
   }
 }

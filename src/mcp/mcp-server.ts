@@ -67,8 +67,11 @@ interface ServerUse {
   readonly known?: KnownTools;
 }
 
-interface KnownTools {
-  tools?: readonly ListedTool[];
+export interface KnownTools {
+  readonly tools: readonly ListedTool[] | undefined;
+  /** Those that another process has listed, too. */
+  load(): Promise<readonly ListedTool[] | undefined>;
+  save(tools: readonly ListedTool[]): Promise<void>;
 }
 
 export class RunningServer {
@@ -96,7 +99,7 @@ export class RunningServer {
     name: string,
     server: McpServer,
     clock: () => number,
-    { graceMs = DEFAULT_GRACE_MS, account, known = {} }: ServerUse = {},
+    { graceMs = DEFAULT_GRACE_MS, account, known = inMemory() }: ServerUse = {},
   ) {
     this.name = name;
     this.#server = server;
@@ -130,7 +133,7 @@ export class RunningServer {
         this.#stale = this.#server.url !== undefined;
         return await connection.list(this.#startTimeoutMs);
       }, ask);
-      this.#known.tools = listed;
+      await this.#known.save(listed);
       this.#lists.succeed();
       return listed;
     } catch (error) {
@@ -179,7 +182,7 @@ export class RunningServer {
       );
       return this.#checked(tool, answer);
     } catch (error) {
-      if (!(error instanceof NotRun || error instanceof LoginNeeded)) throw error;
+      if (!(error instanceof NotRun)) throw error;
       const what = `refused ${tool}: ${withFullStop(error.message)} It was not run.`;
       throw this.#failure("not-run", what, error);
     }
@@ -233,7 +236,8 @@ export class RunningServer {
     try {
       return await this.#inSession(use);
     } catch (error) {
-      if (!(error instanceof LoginNeeded) || ask === undefined) throw error;
+      if (!(error instanceof LoginNeeded) || error.url === undefined || ask === undefined)
+        throw error;
       const { action } = await ask({ kind: "login", server: this.name, url: error.url });
       if (action !== "accept") throw error;
       return await this.#inSession(use);
@@ -484,6 +488,19 @@ const UNKNOWN_OUTCOME = "The call may have taken effect. Check before you repeat
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function inMemory(): KnownTools {
+  let tools: readonly ListedTool[] | undefined;
+  return {
+    get tools() {
+      return tools;
+    },
+    load: async () => tools,
+    save: async (listed) => {
+      tools = listed;
+    },
+  };
 }
 
 type Use<Result> = (connection: McpConnection) => Promise<Result>;

@@ -1,5 +1,7 @@
 /** All MCP servers of a runtime, with a connection for each account, and the tools that they offer together. */
 
+import { hash } from "node:crypto";
+import { z } from "zod";
 import { TurnlogError, type McpOffer } from "../events/index.ts";
 import { awaited } from "../agent/index.ts";
 import { withFullStop } from "../shared/index.ts";
@@ -13,7 +15,7 @@ import {
   type TokenStore,
 } from "./mcp-options.ts";
 import { LoginNeeded } from "./mcp-result.ts";
-import { RunningServer } from "./mcp-server.ts";
+import { RunningServer, type KnownTools } from "./mcp-server.ts";
 import { offerOf, type CallTool } from "./offered-tools.ts";
 import { callOwnTool, loginTool, resourceTools } from "./own-tools.ts";
 
@@ -38,7 +40,7 @@ export function openMcpServers(
 /** A server that the runtime has, with the connections of its accounts. */
 interface Opened {
   readonly settings: McpServer;
-  readonly known: { tools?: readonly ListedTool[] };
+  readonly known: KnownTools;
   /** The one that was used last comes last. */
   readonly connections: Map<string | undefined, RunningServer>;
 }
@@ -55,7 +57,7 @@ export class OpenMcpServers {
         const { login } = given;
         const settings =
           login === undefined ? given : { ...given, login: { tokens: memoryTokens(), ...login } };
-        return [name, { settings, known: {}, connections: new Map() }];
+        return [name, { settings, known: knownTools(name, settings), connections: new Map() }];
       }),
     );
   }
@@ -91,16 +93,14 @@ export class OpenMcpServers {
     const opened = this.#servers.get(server);
     if (opened === undefined)
       throw notHere(`The tool ${name} is of the MCP server ${server}`, server);
-    const connection = await this.#of(server, opened, running.turn);
-    const own = callOwnTool({
-      server,
-      tool,
-      input,
-      connection,
-      settings: opened.settings,
-      running,
-    });
-    return await (own ?? connection.call(tool, input, running));
+    try {
+      const { settings } = opened;
+      const connection = await this.#of(server, opened, running.turn);
+      const own = callOwnTool({ server, tool, input, connection, settings, running });
+      return await (own ?? connection.call(tool, input, running));
+    } catch (error) {
+      throw error instanceof LoginNeeded ? notRun(server, error.message) : error;
+    }
   };
 
   /** Of all servers that answer; of the others `onWarning` is told. */
@@ -126,7 +126,11 @@ export class OpenMcpServers {
     const opened = this.#servers.get(server);
     if (opened === undefined)
       throw notHere(`The resource ${uri} is of the MCP server ${server}`, server);
-    return (await (await this.#of(server, opened, turn)).read(uri)).contents;
+    try {
+      return (await (await this.#of(server, opened, turn)).read(uri)).contents;
+    } catch (error) {
+      throw error instanceof LoginNeeded ? notRun(server, error.message) : error;
+    }
   }
 
   /**
@@ -172,21 +176,22 @@ export class OpenMcpServers {
     const { resources = false, login } = settings;
     const more = resources ? resourceTools : [];
     try {
-      if (turn === undefined && settings.account !== undefined) throw new LoginNeeded("");
       const connection = await this.#of(name, opened, turn);
       return [...(await connection.tools(this.#around.onWarning)), ...more];
     } catch (error) {
       if (!(error instanceof LoginNeeded)) throw error;
-      if (known.tools !== undefined) return [...known.tools, ...more];
+      const tools = await known.load();
+      if (tools !== undefined) return [...tools, ...more];
       return login === undefined ? [] : [loginTool(name)];
     }
   }
 
+  /** @throws LoginNeeded for a turn without an account at a server that has accounts */
   async #of(name: string, opened: Opened, turn: McpTurn | undefined): Promise<RunningServer> {
     const { account } = opened.settings;
     if (account === undefined) return this.#connection(name, opened, undefined);
-    const known =
-      turn === undefined ? undefined : await awaited("account", async () => account(turn));
+    const known = turn && (await awaited("account", () => account(turn)));
+    if (known === undefined) throw new LoginNeeded();
     return this.#connection(name, opened, known);
   }
 
@@ -199,11 +204,7 @@ export class OpenMcpServers {
     if (found === undefined && connections.size >= maxConnections) {
       const rested = [...connections].find(([, { isUsed }]) => !isUsed);
       if (rested === undefined)
-        throw new TurnlogError(
-          "MCP_SERVER_FAILED",
-          `The MCP server ${name} is used by ${maxConnections} accounts at a time, the most that \`maxConnections\` allows. The call was not run. Try again later.`,
-          { details: { server: name, trouble: "not-run" } },
-        );
+        throw notRun(name, `It is used by ${maxConnections} accounts at a time, the most.`);
       connections.delete(rested[0]);
       void rested[1].close();
     }
@@ -236,6 +237,37 @@ function notHere(what: string, server: string): TurnlogError {
     { details: { server, trouble: "not-started" } },
   );
 }
+
+function notRun(server: string, why: string): TurnlogError {
+  return new TurnlogError(
+    "MCP_SERVER_FAILED",
+    `The MCP server ${server} was not asked. ${withFullStop(why)} The call was not run.`,
+    { details: { server, trouble: "not-run" } },
+  );
+}
+
+/** The tools of a server, which are the same for all accounts. With its tokens, for the next process. */
+function knownTools(server: string, { login }: McpServer): KnownTools {
+  const name = `mcp-tools-${hash("sha256", server).slice(0, 32)}`;
+  let tools: readonly ListedTool[] | undefined;
+  return {
+    get tools() {
+      return tools;
+    },
+    async load() {
+      const text = tools === undefined ? await login?.tokens?.load(name) : undefined;
+      tools ??= text === undefined ? undefined : savedSchema.parse(JSON.parse(text));
+      return tools;
+    },
+    async save(listed) {
+      const isNew = JSON.stringify(listed) !== JSON.stringify(tools);
+      tools = listed;
+      if (isNew) await login?.tokens?.save(name, JSON.stringify(listed));
+    },
+  };
+}
+
+const savedSchema = z.array(z.custom<ListedTool>());
 
 function loginFailed(server: string | undefined, what: string): TurnlogError {
   const at = server === undefined ? "an MCP server" : `the MCP server ${server}`;

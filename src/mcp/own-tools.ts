@@ -1,10 +1,8 @@
 /** Tools that a server is given beside its own: a login, and its resources. */
 
 import { z } from "zod";
-import { TurnlogError } from "../events/index.ts";
 import type { ListedTool } from "./mcp-connection.ts";
 import type { AskPerson, McpServer } from "./mcp-options.ts";
-import { LoginNeeded } from "./mcp-result.ts";
 import type { RunningCall, RunningServer } from "./mcp-server.ts";
 
 const LOGIN = "login";
@@ -37,18 +35,11 @@ async function loggedIn(
   server: string,
   ask: AskPerson | undefined,
 ): Promise<unknown> {
-  try {
-    const tools = await connection.tools(() => {}, ask);
-    const names = tools.map(({ name }) => name).join(", ");
-    return asResult(
-      `The user is logged in at ${server}. From the next message on you can call: ${names}.`,
-    );
-  } catch (error) {
-    if (!(error instanceof LoginNeeded)) throw error;
-    throw new TurnlogError("MCP_SERVER_FAILED", `The MCP server ${server}: ${error.message}`, {
-      details: { server, trouble: "not-run" },
-    });
-  }
+  const tools = await connection.tools(() => {}, ask);
+  const names = tools.map(({ name }) => name).join(", ");
+  return asResult(
+    `The user is logged in at ${server}. From the next message on you can call: ${names}.`,
+  );
 }
 
 async function contentOf(

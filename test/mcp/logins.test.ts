@@ -92,13 +92,25 @@ describe("a call at a server that wants a login", () => {
     const call = open.servers.call(
       { server: "own", tool: "whoami", name: "own__whoami", inputSchema: {} },
       {},
-      { turn: { session: "s" } },
+      { turn: { session: "s", runtimeContext: { user: "ann" } } },
     );
     await expect(call).rejects.toMatchObject({
       code: "MCP_SERVER_FAILED",
       details: { trouble: "not-run" },
-      message: expect.stringMatching(/login: http.*It was not run/) as unknown,
+      message: expect.stringMatching(/login: http.*was not run/) as unknown,
     });
+  });
+
+  it("is refused for a turn that has no account, and asks nobody", async () => {
+    await using server = await loginServer();
+    await using open = opened(server);
+    const call = open.servers.call(
+      { server: "own", tool: "whoami", name: "own__whoami", inputSchema: {} },
+      {},
+      { turn: { session: "s" }, ask: () => expect.unreachable() },
+    );
+    await expect(call).rejects.toMatchObject({ details: { trouble: "not-run" } });
+    expect(server.noted).toEqual([]);
   });
 
   it("asks for more where the server wants more than was allowed", async () => {
@@ -201,7 +213,7 @@ describe("a callback", () => {
       { server: "own", tool: "whoami", name: "w", inputSchema: {} },
       {},
       {
-        turn: { session: "s" },
+        turn: { session: "s", runtimeContext: { user: "ann" } },
         ask: async (question) => {
           const query = await loggedInAt("url" in question ? question.url : "");
           query.set("iss", "http://127.0.0.1:9");
@@ -219,7 +231,8 @@ describe("a callback", () => {
 describe("the offer of a server that wants a login", () => {
   it("is a login until someone has listed the tools, and then those", async () => {
     await using server = await loginServer();
-    await using open = opened(server);
+    const tokens = memoryKeys();
+    await using open = opened(server, { tokens });
     const names = async (): Promise<readonly string[]> =>
       (await open.servers.offer({ session: "s", runtimeContext: { user: "ann" } })).tools.map(
         ({ name }) => name,
@@ -229,11 +242,32 @@ describe("the offer of a server that wants a login", () => {
       said("The user is logged in at own. From the next message on you can call: whoami, pay."),
     );
     expect(await names()).toEqual(["own__whoami", "own__pay"]);
-    expect((await open.servers.offer()).tools).toHaveLength(2);
+    // Also in another process, which nobody has told of an account.
+    await using other = opened(server, { tokens });
+    expect((await other.servers.offer({ session: "s" })).tools).toHaveLength(2);
   });
 });
 
 describe("connections of accounts", () => {
+  it("that are all in use leave none for another account", async () => {
+    await using server = await loginServer();
+    await using open = opened(server, { more: { maxConnections: 1 } });
+    const busy = open.servers.call(
+      { server: "own", tool: "whoami", name: "w", inputSchema: {} },
+      {},
+      {
+        turn: { session: "s", runtimeContext: { user: "ann" } },
+        ask: async () => {
+          await expect(open.whoami("bob")).rejects.toMatchObject({
+            message: expect.stringContaining("1 accounts at a time") as unknown,
+          });
+          return { action: "cancel" };
+        },
+      },
+    );
+    await expect(busy).rejects.toMatchObject({ details: { trouble: "not-run" } });
+  });
+
   it("are closed when they are idle, and made again", async () => {
     await using server = await loginServer();
     await using open = opened(server, { more: { maxConnections: 1, idleTimeoutMs: 0 } });
