@@ -385,6 +385,8 @@ export class RunningServer {
       });
       this.#live = connection;
       this.#stale = true;
+      // Nothing else may ask in the name of an account, and what is known may be old.
+      if (this.#account !== undefined) this.tools(() => {}).catch(() => {});
       return connection;
     } catch (error) {
       if (error instanceof LoginNeeded) throw error;

@@ -83,7 +83,8 @@ export class LiveSessions {
       held: this.held,
       sessionAgent: async (session, names, parent, continues) => {
         const agent = await agentOf(host.log, agents, session, names, parent);
-        if (continues && mcp !== undefined) await agent.equip(await mcp.offer(), mcp.call);
+        if (continues && mcp !== undefined)
+          await agent.equip(await mcp.offer({ session: session.id }), mcp.call);
         return agent;
       },
       // Until the servers have answered, their offer is not known and the agent is not complete.

@@ -36,7 +36,7 @@ async function equippedBy(
   const { session } = actor;
   const { agent } = await live.activate(session);
   if (isAtRest(actor.state)) {
-    const prepared = await agent.equip(await servers.offer(), servers.call);
+    const prepared = await agent.equip(await servers.offer({ session }), servers.call);
     if (isAtRest(actor.state)) actor.adopt(prepared);
   }
   // The session may have been passivated while servers were started.

@@ -53,6 +53,8 @@ export interface ToolExecution {
   readonly answers: readonly PersonAnswer[];
   /** The context of the tool, validated by its schema. */
   readonly context: () => Promise<unknown>;
+  /** The context of the turn. */
+  readonly turn: () => Promise<TurnContext>;
   /** The messages of the prompt that the call answers. */
   readonly messages: readonly ModelMessage[];
   readonly signal: AbortSignal;
@@ -146,6 +148,8 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
     const toolContext = await context();
     observer = await run.observe?.({ toolContext, signal });
     if (observer !== undefined && signal.aborted) return notRun(identity);
+    const { runtimeContext } = await run.turn();
+    const turnlog = { ...identity, runtimeContext, onProgress };
     const own = {
       toolCallId: call.callId,
       abortSignal: signal,
@@ -153,7 +157,7 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       context: toolContext as never,
       turnlog: {
-        ...identity,
+        ...turnlog,
         ...asking(run.answers),
         ...(run.runInSession === undefined ? {} : { runInSession: run.runInSession }),
       },

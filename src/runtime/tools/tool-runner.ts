@@ -253,6 +253,7 @@ export class ToolRunner {
       input,
       answers: answersOf(call),
       context: async () => await toolContext(tool, call.toolName, await context()),
+      turn: context,
       messages,
       signal,
       graceMs,
