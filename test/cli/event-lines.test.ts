@@ -84,6 +84,16 @@ describe("a session that is told", () => {
     ).toEqual(["[image/png]", "Told to the model: 2 calls had run"]);
   });
 
+  it("says where an output was repaired", () => {
+    const ended = (output: { readonly value: JsonValue; readonly repaired?: true }): EventBody => ({
+      type: "turn.ended",
+      data: { turn: 1, reason: "stop", output },
+    });
+    const words = "The output was repaired before it was read.";
+    expect(told([ended({ value: 1, repaired: true })])).toContain(words);
+    expect(told([ended({ value: 1 })])).not.toContain(words);
+  });
+
   it("says who cancelled a turn, and why", () => {
     const cancel = (data: object): EventBody => ({
       type: "turn.cancel-requested",

@@ -15,6 +15,7 @@ import {
 } from "../../src/public/index.ts";
 import { copyLog } from "../../src/archive/exchange/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { runs } from "../support/runs.ts";
 import { call, calling, saying } from "../support/script.ts";
 
@@ -227,6 +228,32 @@ describe("the bill of a runtime", () => {
     await expect(runtime.bill()).rejects.toThrow("Away.");
     Object.assign(log, { readAll });
     expect((await runtime.bill())[0]?.calls).toBe(2);
+  });
+
+  it("looks up the payers of sessions that went on together, and has the same sums", async () => {
+    const log = await openMemoryLog();
+    const ids = ["a", "b", "c"];
+    {
+      await using runtime = await open(log);
+      for (const id of ids) await run(runtime, id, { tenant: id });
+      await runtime.bill();
+    }
+    {
+      await using runtime = await open(log);
+      for (const id of ids) await run(runtime, id);
+    }
+    const alone: string[] = [];
+    const counted = wrapLog(log, {
+      loadSnapshot: async (session, projection) => {
+        if (projection.startsWith("payer")) alone.push(session);
+        return await log.loadSnapshot(session, projection);
+      },
+      loadSnapshots: async (...given) => (await log.loadSnapshots?.(...given)) ?? [],
+    });
+    await using runtime = await open(counted);
+    const rows = await runtime.bill({ by: "tenant" });
+    expect(rows.map(({ of, calls }) => [of["tenant"], calls])).toEqual(ids.map((id) => [id, 2]));
+    expect(alone).toEqual([]);
   });
 
   it("has the sums of what can be read, and warns of the rest", async () => {

@@ -31,6 +31,7 @@ import {
   type Snapshot,
 } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
+import { withSnapshots } from "../../state/index.ts";
 
 export interface BillModelOptions {
   readonly log: EventLog;
@@ -67,6 +68,32 @@ const damages: ReadonlySet<string> = new Set([
   "KEY_WRONG",
 ]);
 const MOST_SKIPPED = 10_000;
+
+/** Events that are folded together. */
+const TOGETHER = 256;
+
+/** The entries in lists that are not empty, also those before an error. */
+async function* together(entries: AsyncIterable<GlobalEvent>): AsyncGenerator<GlobalEvent[]> {
+  let list: GlobalEvent[] = [];
+  try {
+    for await (const entry of entries) {
+      if (list.push(entry) < TOGETHER) continue;
+      yield list;
+      list = [];
+    }
+  } catch (error) {
+    if (list.length > 0) yield list;
+    throw error;
+  }
+  if (list.length > 0) yield list;
+}
+
+function payerIn(stored: Snapshot | undefined, session: string, before: number): Known | undefined {
+  const known = ownPayerSchema.safeParse(stored?.state).data;
+  if (stored === undefined || known?.session !== session || stored.position >= before)
+    return undefined;
+  return { payer: known.payer, position: stored.position, isChanged: false };
+}
 
 interface Day {
   /** The global position up to which its cells are complete. */
@@ -243,12 +270,16 @@ export class BillModel {
     let isReady = false;
     for (let skipped = 0; ; skipped++) {
       try {
-        for await (const entry of allReadableEvents(log, this.#position + 1, onWarning)) {
+        const events = allReadableEvents(log, this.#position + 1, onWarning);
+        for await (const entries of together(events)) {
           // Loading the catalogue of prices takes as long as reading all sums.
           if (!isReady) await ready();
           isReady = true;
-          if (!entry.event.type.startsWith("part.")) await this.#take(entry);
-          this.#position = entry.position;
+          await this.#loadPayers(entries);
+          for (const entry of entries) {
+            if (!entry.event.type.startsWith("part.")) await this.#take(entry);
+            this.#position = entry.position;
+          }
         }
         return;
       } catch (error) {
@@ -257,6 +288,19 @@ export class BillModel {
         onWarning(error);
         this.#position += 1;
       }
+    }
+  }
+
+  /** Those of sessions that go on, by one look-up: where the log is far, each alone would take a round trip. */
+  async #loadPayers(entries: readonly GlobalEvent[]): Promise<void> {
+    const unknown = entries.filter(({ session }) => !this.#payers.has(session));
+    const first = new Map(unknown.toReversed().map((entry) => [entry.session, entry]));
+    const begun = [...first.values()].filter(({ event }) => event.position > 1);
+    if (begun.length === 0) return;
+    const read = withSnapshots(this.#options.log, begun, this.#payerName);
+    for await (const [{ session, event }, stored] of read) {
+      const known = payerIn(stored, session, event.position);
+      if (known !== undefined) this.#payers.set(session, known);
     }
   }
 
@@ -305,10 +349,7 @@ export class BillModel {
   async #storedPayer(session: string, before = Infinity): Promise<Known | undefined> {
     if (before === 1) return undefined;
     const stored = await this.#options.log.loadSnapshot(session, this.#payerName);
-    const known = ownPayerSchema.safeParse(stored?.state).data;
-    if (stored === undefined || known?.session !== session || stored.position >= before)
-      return undefined;
-    return { payer: known.payer, position: stored.position, isChanged: false };
+    return payerIn(stored, session, before);
   }
 
   async *#eventsOf(session: string, to?: number): AsyncGenerator<SessionEvent> {
