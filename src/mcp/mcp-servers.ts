@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { TurnlogError, type McpOffer } from "../events/index.ts";
 import { awaited } from "../agent/index.ts";
+import type { ReadFile } from "../media/index.ts";
 import { withFullStop } from "../shared/index.ts";
 import type { ReadResourceResult } from "@modelcontextprotocol/client";
 import type { ListedTool } from "./mcp-connection.ts";
@@ -131,6 +132,18 @@ export class OpenMcpServers {
     } catch (error) {
       throw error instanceof LoginNeeded ? notRun(server, error.message) : error;
     }
+  }
+
+  /** The resource that `server:uri` names, as a file of a message. Undefined if it names no server. */
+  attachment(source: string, turn: McpTurn): Promise<ReadFile> | undefined {
+    const [, server = "", uri = ""] = /^([^:]+):(.+)$/s.exec(source) ?? [];
+    if (!this.#servers.has(server)) return undefined;
+    return this.read(server, uri, turn).then((contents) => {
+      const bytes = contents.map((part) =>
+        "blob" in part ? Buffer.from(part.blob, "base64") : Buffer.from(part.text),
+      );
+      return { name: source, bytes: Buffer.concat(bytes), mediaType: contents[0]?.mimeType };
+    });
   }
 
   /**

@@ -8,6 +8,8 @@ export {
   type UserInput,
   heldInput,
   isMessageWithFiles,
+  type Attaching,
+  type ReadFile,
   receiveInput,
   saysSomething,
   toStoredContent,

@@ -94,11 +94,17 @@ export function heldInput(session: string, input: UserInput): HeldInput {
   return readInput(session, () => ownCopy(input));
 }
 
+/** How files are read. */
+export interface Attaching extends AttachmentOptions {
+  /** Undefined for a source that names no resource of a server. */
+  readonly resource?: (source: string) => Promise<ReadFile> | undefined;
+}
+
 /** @throws TurnlogError `INVALID_INPUT` as {@link attach} */
 export async function receiveInput(
   session: string,
   input: HeldInput,
-  attachments: AttachmentOptions,
+  attachments: Attaching,
 ): Promise<StoredUserContent> {
   if (!hasFiles(input)) return input;
   check(filesSchema, input, "send", { name: "message", session });
@@ -186,7 +192,7 @@ function readInput<Read>(session: string, read: () => Read): Read {
 // Reads the files of a message as parts of user content, once, when the message is accepted: the log holds what
 // the model saw even if a URL changes.
 
-interface ReadFile {
+export interface ReadFile {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly mediaType?: string | undefined;
@@ -203,7 +209,7 @@ type FileSource = string | URL;
 async function attach(
   session: string,
   sources: readonly FileSource[],
-  options: AttachmentOptions,
+  options: Attaching,
 ): Promise<readonly StoredUserPart[]> {
   return await Promise.all(
     sources.map(async (source) => {
@@ -213,7 +219,7 @@ async function attach(
           `The file ${source.toString()} could not be attached to a message to session ${session}: ${why}. Nothing was sent.`,
           { session, cause },
         );
-      const file = await read(source, options, refuse);
+      const file = await (options.resource?.(source.toString()) ?? read(source, options, refuse));
       if (file.bytes.length === 0) throw refuse("it is empty");
       return partOf(file) ?? fail(refuse("it is neither text nor of a known kind"));
     }),

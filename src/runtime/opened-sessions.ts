@@ -18,7 +18,7 @@ import type { Agent } from "../agent/index.ts";
 import { checkPosition, readSummary, differentKey } from "../state/index.ts";
 import { check } from "../validation/index.ts";
 import type { SessionSummary } from "../projections/index.ts";
-import { heldInput, receiveInput, type UserInput } from "../media/index.ts";
+import { heldInput, receiveInput, type Attaching, type UserInput } from "../media/index.ts";
 import { withFullStop } from "../shared/index.ts";
 import { forkSession } from "../archive/index.ts";
 import { cancelAbandoned } from "./live/abandoned-turns.ts";
@@ -107,15 +107,20 @@ export class OpenedSessions {
   }
 
   #handleHost(session: string): HandleHost {
-    const { attachments = {} } = this.#host.options;
     return {
       local: (command) => this.#execution(session, command),
       inbox: this.#host.log.inbox,
       newId: () => this.#newId(),
       received: (input) =>
-        receiveInput(session, heldInput(session, userInput.parse(input)), attachments),
+        receiveInput(session, heldInput(session, userInput.parse(input)), this.#attaching(session)),
       closing: this.#host.closing,
     };
+  }
+
+  #attaching(session: string): Attaching {
+    const { options, live } = this.#host;
+    const resource: Attaching["resource"] = (source) => live.mcp?.attachment(source, { session });
+    return { ...options.attachments, resource };
   }
 
   /**
@@ -142,7 +147,7 @@ export class OpenedSessions {
       log: this.#host.log,
       newId: () => this.#newId(),
       clock: this.#host.options.clock ?? Date.now,
-      attachments: this.#host.options.attachments ?? {},
+      attachments: this.#attaching(session),
       live: liveSessions,
       events: this.#host.options.events,
       onWarning: this.#host.onWarning,

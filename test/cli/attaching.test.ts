@@ -82,6 +82,11 @@ describe("what is typed", () => {
     ]);
   });
 
+  it("attaches resources of the MCP servers that there are", async () => {
+    const text = "see @notes:memo://1, @other:memo://2";
+    expect(await mentionedFiles(text, ".", ["notes"])).toEqual(["notes:memo://1"]);
+  });
+
   it("can name any file, as what is asked for on the command line is put into the line", async () => {
     const names = [
       "a.md",

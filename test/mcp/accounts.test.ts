@@ -20,7 +20,11 @@ it("each turn calls by the login of its user, and no log has a token", async () 
       account: ({ runtimeContext }) => runtimeContext?.["user"]?.toString(),
     },
   };
-  const around = { taken: new Set<string>(), onWarning: expect.unreachable, clock: Date.now };
+  const around = {
+    taken: new Set<string>(),
+    onWarning: () => expect.unreachable(),
+    clock: Date.now,
+  };
   const servers = new OpenMcpServers(mcp, around);
   for (const user of ["ann", "bob"])
     await servers.call(
@@ -51,7 +55,7 @@ it("each turn calls by the login of its user, and no log has a token", async () 
       await open.session.send("Who am I?", { context: { runtimeContext } })
     ).result;
   }
-  const shown = (text: string): unknown => ({ data: { output: { content: [{ text }] } } });
+  const shown = (text: string): object => ({ data: { output: { content: [{ text }] } } });
   expect(await endOf(open, "1")).toMatchObject(shown("user 1"));
   expect(await endOf(open, "2")).toMatchObject(shown("user 2"));
   expect(await endOf(open, "3")).toMatchObject({

@@ -10,6 +10,8 @@ import {
   type McpServer,
 } from "../../src/mcp/index.ts";
 import { mcpModelOutput } from "../../src/mcp/mcp-output.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { openSession } from "../support/with-runtime.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { ownHttpServer } from "./own-http-server.ts";
 import { ownServer } from "./own-servers.ts";
@@ -128,6 +130,19 @@ describe("the resources of a server", () => {
     expect(mcpModelOutput(await open.call("read_resource", { uri: resource.uri }))).toMatchObject({
       type: "content",
       value: [{ text: containing(resource.uri) }],
+    });
+  });
+
+  it("are attached to messages, as files are", async () => {
+    const model = scriptedModel(["Read."]);
+    await using open = await openSession({ model }, { mcp: { own: everything } });
+    const uri = "demo://resource/static/document/features.md";
+    await (
+      await open.session.send({ text: "Read it.", files: [`own:${uri}`] })
+    ).result;
+    expect(JSON.stringify(model.calls[0]?.prompt.at(-1))).toContain(`<file name=`);
+    await expect(open.session.send({ text: "", files: ["own:none://"] })).rejects.toMatchObject({
+      code: "MCP_SERVER_FAILED",
     });
   });
 

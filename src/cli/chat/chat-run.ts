@@ -162,7 +162,7 @@ async function runHere(run: ChatRun, output: Output): Promise<ExitCode | Moved> 
     return {};
   }
   await using _ = runtime;
-  const store = chatStore(runtime, chatModels(runtime, run));
+  const store = chatStore(runtime, chatModels(runtime, run), Object.keys(run.mcp));
   return await runOn(runtime, store, (place) => beginRerun(runtime, place), run, output);
 }
 

@@ -34,7 +34,7 @@ import { createTurn, type Turn } from "../session/turn.ts";
 import { outcomeOf, restOf, startOf, turnRemains } from "../session/turn-outcome.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Watched } from "../session/watchers.ts";
-import type { AttachmentOptions, DeletedWithBlobs } from "../../media/index.ts";
+import type { Attaching, DeletedWithBlobs } from "../../media/index.ts";
 import {
   isAtRest,
   rerunPoint,
@@ -64,7 +64,7 @@ export interface SessionHost extends Preparing {
   readonly log: EventLog;
   readonly newId: () => string;
   readonly clock: () => number;
-  readonly attachments: AttachmentOptions;
+  readonly attachments: Attaching;
   readonly live: LiveSessions;
   /** The events of the user's program. */
   readonly events: DefinedEvents | undefined;

@@ -15,7 +15,7 @@ import {
 import type { QueuedMessage } from "../../projections/index.ts";
 import {
   attachedName,
-  type AttachmentOptions,
+  type Attaching,
   contentIdentity,
   isMessageWithFiles,
   receiveInput,
@@ -41,7 +41,7 @@ export async function assertSameMessage(
   log: EventLog,
   session: string,
   message: RepeatedMessage,
-  attachments: AttachmentOptions,
+  attachments: Attaching,
 ): Promise<void> {
   const { id, input, delivery, notBefore, position, waitsFor } = message;
   const accepted = await acceptedAt(log, session, position);
@@ -98,7 +98,7 @@ async function isSame(
   session: string,
   input: HeldInput,
   accepted: StoredUserContent,
-  attachments: AttachmentOptions,
+  attachments: Attaching,
 ): Promise<boolean> {
   let content: StoredUserContent;
   try {

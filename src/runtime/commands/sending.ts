@@ -5,7 +5,7 @@
 
 import { defined, type Delivery, type EventBody, type EventLog } from "../../events/index.ts";
 import {
-  type AttachmentOptions,
+  type Attaching,
   heldInput,
   receiveInput,
   recordOffloaded,
@@ -28,7 +28,7 @@ interface SendingHost extends Pick<RewindHost, "openActor" | "turnOf">, Pick<Rew
   readonly log: EventLog;
   readonly newId: () => string;
   readonly clock: () => number;
-  readonly attachments: AttachmentOptions;
+  readonly attachments: Attaching;
 }
 
 /** How a message is to be delivered. */

@@ -42,7 +42,7 @@ export async function carryOut(
   switch (line.kind) {
     case "message": {
       const { text } = line;
-      const files = await mentionedFiles(text, process.cwd());
+      const files = await mentionedFiles(text, process.cwd(), store.servers);
       const turn = await session.send(files.length === 0 ? text : { text, files }, {
         delivery: line.delivery ?? delivery,
       });

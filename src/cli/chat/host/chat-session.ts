@@ -68,6 +68,8 @@ export interface ChatStore {
   /** The texts that people sent in other sessions, oldest first. */
   earlierTexts(but: string): Promise<readonly string[]>;
   readonly models?: ChatModels;
+  /** The names of MCP servers whose resources can be mentioned. */
+  readonly servers?: readonly string[];
 }
 
 /** The models of a chat; absent where the agent of another process answers. */
@@ -89,7 +91,11 @@ export function isAsking({ approvals, budget }: SessionView): boolean {
   return budget !== undefined || approvals.some(({ status }) => status === "waiting");
 }
 
-export function chatStore(host: ChatHost, models?: ChatModels): ChatStore {
+export function chatStore(
+  host: ChatHost,
+  models?: ChatModels,
+  servers: readonly string[] = [],
+): ChatStore {
   const { log } = host;
   const list = async (): Promise<readonly ListedSession[]> => {
     const found = await Array.fromAsync(listSessions(log));
@@ -99,6 +105,7 @@ export function chatStore(host: ChatHost, models?: ChatModels): ChatStore {
   };
   return {
     ...(models === undefined ? {} : { models }),
+    servers,
     list,
     exists: async (id) => (await log.revision(id)) > 0,
     async open(id) {

@@ -1,5 +1,5 @@
 /**
- * Finds the files that a typed message mentions: `@shot.png`, `@"my notes.md"` (`\"` for a quotation mark),
+ * Finds the files that a typed message mentions: `@shot.png`, `@server:resource` of an MCP server, `@"my notes.md"` (`\"` for a quotation mark),
  * `@https://example.org/plan.pdf`. Only for typed messages: text from a pipe may name files that the user does not mean.
  */
 
@@ -15,12 +15,17 @@ const PUNCTUATION = /[.,;:!?)\]}']+$/;
  * The paths and addresses, each once. A word that names no file stays a word.
  * @throws TurnlogError `INVALID_INPUT` for a quoted name of no file: quotes show that a file is meant
  */
-export async function mentionedFiles(text: string, folder: string): Promise<readonly string[]> {
+export async function mentionedFiles(
+  text: string,
+  folder: string,
+  servers: readonly string[] = [],
+): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const { groups } of text.matchAll(MENTION)) {
     const quoted = groups?.["quoted"]?.replaceAll('\\"', '"');
     const name = quoted ?? groups?.["plain"] ?? "";
-    const source = isAddress(name) ? name.replace(PUNCTUATION, "") : await pathOf(name, folder);
+    const isElsewhere = isAddress(name) || servers.some((server) => name.startsWith(`${server}:`));
+    const source = isElsewhere ? name.replace(PUNCTUATION, "") : await pathOf(name, folder);
     if (source !== undefined) found.add(source);
     else if (quoted !== undefined) {
       throw new TurnlogError(
