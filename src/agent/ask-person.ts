@@ -4,6 +4,7 @@
  * any process. Called by tools, and by the tools of MCP servers; the runtime's tool runner records the question.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import {
   questionSchema,
@@ -23,6 +24,11 @@ export interface PersonAnswer {
   readonly state?: JsonValue;
 }
 
+export interface AnsweredQuestion {
+  readonly question: CallQuestion;
+  readonly answer: PersonAnswer;
+}
+
 /** Ends an attempt of a call. It is not an error of the tool: let it pass. */
 export class AskedPerson extends Error {
   override readonly name = "AskedPerson";
@@ -38,22 +44,26 @@ export class AskedPerson extends Error {
 
 /** What the tool runner puts into the options of `execute`. */
 export interface Asking {
-  /** All answers to this call's questions, oldest first. */
-  readonly answers: readonly PersonAnswer[];
   readonly ask: (question: CallQuestion, state?: JsonValue) => PersonAnswer;
 }
 
-/** The first question gets the first answer, and so on. */
-export function asking(answers: readonly PersonAnswer[]): Asking {
-  const left = answers.values();
+/** Equal questions get their answers in order. Each address of a login is another one. */
+export function asking(answered: readonly AnsweredQuestion[]): Asking {
+  const left = [...answered];
   return {
-    answers,
     ask: (question, state) => {
-      const { value } = left.next();
-      if (value !== undefined) return value;
+      const index = left.findIndex((one) =>
+        isDeepStrictEqual(keyOf(one.question), keyOf(question)),
+      );
+      const [found] = index < 0 ? [] : left.splice(index, 1);
+      if (found !== undefined) return found.answer;
       throw new AskedPerson(question, state);
     },
   };
+}
+
+function keyOf(question: CallQuestion): object {
+  return question.kind === "form" ? question : { ...question, url: undefined };
 }
 
 const optionsSchema = z.object({

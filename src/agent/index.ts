@@ -9,7 +9,13 @@ export {
   withAgentTool,
 } from "./agent-tool-settings.ts";
 export { agentTool } from "./agent-tool.ts";
-export { AskedPerson, type PersonAnswer, asking, askPerson } from "./ask-person.ts";
+export {
+  type AnsweredQuestion,
+  AskedPerson,
+  type PersonAnswer,
+  asking,
+  askPerson,
+} from "./ask-person.ts";
 export { agentSchema, contextSchema, strategySchema, schemaOfSdk } from "./agent-schema.ts";
 export {
   type Agent,

@@ -3,9 +3,7 @@
 export type {
   AskPerson,
   HttpMcpServer,
-  McpAnswer,
   McpLogin,
-  McpQuestion,
   McpServer,
   McpServers,
   McpTurn,

@@ -1,6 +1,7 @@
 /** Settings of MCP servers: the common `mcpServers` format, with additional settings of turnlog. */
 
-import type { JsonObject, JsonValue } from "../events/index.ts";
+import type { PersonAnswer } from "../agent/index.ts";
+import type { CallQuestion } from "../events/index.ts";
 
 interface ServerSettings {
   /** Milliseconds for starting the server and listing its tools. Default: 30,000. */
@@ -69,32 +70,8 @@ export interface TokenStore {
   erase(name: string): Promise<void>;
 }
 
-/** What a server needs a person for, before a call can go on. */
-export type McpQuestion =
-  | { readonly kind: "login"; readonly server: string; readonly url: string }
-  | {
-      readonly kind: "form";
-      readonly server: string;
-      readonly message: string;
-      /** JSON schema of the answer's `content`. */
-      readonly schema: JsonObject;
-    }
-  | {
-      readonly kind: "address";
-      readonly server: string;
-      readonly message: string;
-      readonly url: string;
-      readonly id: string;
-    };
-
-/** The answer of the person. One to a login is given once it has succeeded. */
-export interface McpAnswer {
-  readonly action: "accept" | "decline" | "cancel";
-  /** Of a form. */
-  readonly content?: Readonly<Record<string, JsonValue>>;
-}
-
-export type AskPerson = (question: McpQuestion) => Promise<McpAnswer>;
+/** Asks a person for a call. Throws where the answer comes later: then the call runs again with it. */
+export type AskPerson = (question: CallQuestion) => PersonAnswer | Promise<PersonAnswer>;
 
 export type McpServer = Only<StdioMcpServer, HttpMcpServer> | Only<HttpMcpServer, StdioMcpServer>;
 

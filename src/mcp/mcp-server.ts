@@ -3,20 +3,13 @@
  * and closes with the runtime. A fault of a server fails a call or its start, never a session.
  */
 
-import type {
-  ElicitRequestParams,
-  ElicitResult,
-  Progress,
-  ReadResourceResult,
-} from "@modelcontextprotocol/client";
-import { z } from "zod";
-import { TurnlogError, cutShort, jsonObjectSchema } from "../events/index.ts";
+import type { Progress, ReadResourceResult } from "@modelcontextprotocol/client";
+import { TurnlogError, cutShort } from "../events/index.ts";
 import {
   optionalPackage,
   onAbort,
   withFullStop,
   after,
-  toJson,
   DEFAULT_GRACE_MS,
   LONGEST_TIMEOUT_MS,
 } from "../shared/index.ts";
@@ -27,11 +20,10 @@ import {
   DEFAULT_IDLE_TIMEOUT_MS,
   DEFAULT_START_TIMEOUT_MS,
   type AskPerson,
-  type McpAnswer,
-  type McpQuestion,
   type McpServer,
 } from "./mcp-options.ts";
 import { failureMessage } from "./mcp-output.ts";
+import { OpenCall } from "./open-call.ts";
 import { LoginNeeded, NotRun, type CallAnswer, type McpResult } from "./mcp-result.ts";
 
 /** Milliseconds for the answer to a probe. */
@@ -54,6 +46,8 @@ const PROGRESS_MS = 1000;
 export interface RunningCall {
   /** Asks the server to stop; the answer is still awaited. */
   readonly signal?: AbortSignal | undefined;
+  /** The same for each attempt of a call. */
+  readonly id?: string | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Without it, a server gets no answer from a person, and a login fails the call. */
   readonly ask?: AskPerson | undefined;
@@ -91,6 +85,8 @@ export class RunningServer {
   readonly #ending = new Set<Promise<void>>();
   /** The known tools may be out of date. */
   #stale = true;
+  /** Requests in which the server waits for a person, by the call. */
+  readonly #held = new Map<string, OpenCall>();
   /** Requests that run. */
   #uses = 0;
   #idle: Disposable | undefined;
@@ -234,13 +230,16 @@ export class RunningServer {
     this.#uses += 1;
     this.#idle?.[Symbol.dispose]();
     try {
-      return await this.#inSession(use);
-    } catch (error) {
-      if (!(error instanceof LoginNeeded) || error.url === undefined || ask === undefined)
-        throw error;
-      const { action } = await ask({ kind: "login", server: this.name, url: error.url });
-      if (action !== "accept") throw error;
-      return await this.#inSession(use);
+      for (;;) {
+        try {
+          return await this.#inSession(use);
+        } catch (error) {
+          if (!(error instanceof LoginNeeded) || error.url === undefined || ask === undefined)
+            throw error;
+          // A person may say that they have logged in, and have not: then they are asked again.
+          await ask({ kind: "login-required", from: this.name, url: error.url });
+        }
+      }
     } finally {
       this.#uses -= 1;
       const { url, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = this.#server;
@@ -282,15 +281,25 @@ export class RunningServer {
     connection: McpConnection,
     tool: string,
     input: Record<string, unknown>,
-    { signal, onProgress, ask }: RunningCall,
+    { id, signal, onProgress, ask }: RunningCall,
   ): Promise<CallAnswer> {
     const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
     let end: string | undefined;
     let shownAt = -Infinity;
-    let interrupted: { readonly by: unknown } | undefined;
+    const attempt = {
+      ask,
+      onProgress: (progress: Progress): void => {
+        limit.extend();
+        if (this.#clock() - shownAt < PROGRESS_MS) return;
+        shownAt = this.#clock();
+        onProgress?.(progress);
+      },
+    };
+    const open =
+      this.#taken(id, connection) ?? new OpenCall(this.name, connection, tool, input, attempt);
     const abandon = (why: string) => (): void => {
       end ??= why;
-      connection.abandon(input, why);
+      connection.abandon(open.input, why);
     };
     using limit = new CallLimit(
       callTimeoutMs,
@@ -298,7 +307,7 @@ export class RunningServer {
       abandon(`did not answer ${tool} within ${callTimeoutMs} ms`),
     );
     const cancel = (): void => {
-      connection.cancel(input);
+      connection.cancel(open.input);
       // The runtime's own wait ends first, also on a busy machine.
       limit.shorten(
         this.#graceMs + LINGERS_MS,
@@ -307,41 +316,29 @@ export class RunningServer {
     };
     using _ = onAbort(signal, cancel);
     try {
-      const answer = await connection.call({
-        tool,
-        input,
-        onProgress: (progress) => {
-          limit.extend();
-          if (this.#clock() - shownAt < PROGRESS_MS) return;
-          shownAt = this.#clock();
-          onProgress?.(progress);
-        },
-        onQuestion: async (question) => {
-          if (ask === undefined) return { action: "cancel" };
-          limit.stop();
-          try {
-            return answerOf(await ask(questionOf(this.name, question)));
-          } catch (by) {
-            // The call ends here, and runs again with the answer.
-            interrupted = { by };
-            connection.cancel(input);
-            connection.abandon(input, "The question was not answered.");
-            throw by;
-          } finally {
-            limit.begin();
-          }
-        },
-      });
+      const answer = await open.answer(attempt);
       this.#starts.succeed();
       return answer;
     } catch (error) {
-      if (interrupted !== undefined) throw interrupted.by;
+      if (open.isAsking) {
+        if (id === undefined) open.connection.abandon(open.input, "Nobody waits for its answer.");
+        else this.#held.set(id, open);
+        throw error;
+      }
       if (error instanceof NotRun || error instanceof LoginNeeded) throw error;
       if (end === undefined) throw await this.#unanswered(connection, tool, error);
       // One that was asked to stop may take its time.
       if (signal?.aborted !== true) await this.#probe(connection);
       throw this.#failure("timed-out", `${end}. ${UNKNOWN_OUTCOME}`, error);
     }
+  }
+
+  /** The request of an earlier attempt, if its connection still has it. */
+  #taken(id: string | undefined, connection: McpConnection): OpenCall | undefined {
+    const held = id === undefined ? undefined : this.#held.get(id);
+    if (held === undefined || id === undefined) return undefined;
+    this.#held.delete(id);
+    return held.connection === connection ? held : undefined;
   }
 
   async #connection(): Promise<McpConnection> {
@@ -511,25 +508,6 @@ async function loadedClient<Module>(load: () => Promise<Module>): Promise<Module
   return await optionalPackage("@modelcontextprotocol/client", "An MCP server", load);
 }
 
-function questionOf(server: string, asked: ElicitRequestParams): McpQuestion {
-  const { message } = asked;
-  if (asked.mode === "url")
-    return { kind: "address", server, message, url: asked.url, id: asked.elicitationId };
-  const schema = jsonObjectSchema.parse(toJson(asked.requestedSchema));
-  return { kind: "form", server, message, schema };
-}
-
-function answerOf({ action, content }: McpAnswer): ElicitResult {
-  if (action !== "accept" || content === undefined) return { action };
-  return { action, content: elicitedSchema.parse(content) };
-}
-
-/** The values that a form may have. */
-const elicitedSchema = z.record(
-  z.string(),
-  z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]),
-);
-
 /** The time of a call until it is abandoned. */
 class CallLimit implements Disposable {
   readonly #ms: number;
@@ -537,30 +515,21 @@ class CallLimit implements Disposable {
   readonly #due: () => void;
   #timer: Disposable | undefined;
   #grace: Disposable | undefined;
-  #latest = 0;
+  readonly #latest: number;
 
   constructor(ms: number, clock: () => number, due: () => void) {
     this.#ms = ms;
     this.#clock = clock;
     this.#due = due;
-    this.begin();
-  }
-
-  begin(): void {
-    this.#latest = this.#clock() + MOST_LIMITS * this.#ms;
+    this.#latest = clock() + MOST_LIMITS * ms;
     this.extend();
   }
 
   /** The server reports that it is at it. */
   extend(): void {
     if (this.#clock() >= this.#latest) return;
-    this.stop();
-    this.#timer = after(this.#ms, this.#due);
-  }
-
-  /** Until it begins again: a person is asked. */
-  stop(): void {
     this.#timer?.[Symbol.dispose]();
+    this.#timer = after(this.#ms, this.#due);
   }
 
   /** It ends sooner. */
@@ -569,7 +538,7 @@ class CallLimit implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.stop();
+    this.#timer?.[Symbol.dispose]();
     this.#grace?.[Symbol.dispose]();
   }
 }

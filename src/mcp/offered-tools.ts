@@ -179,6 +179,7 @@ function agentTool(offered: OfferedTool, call: CallTool): ToolSet[string] {
 const surroundingsSchema = z.object({
   turnlog: z.object({
     session: z.string(),
+    effectId: z.string(),
     runtimeContext: z.record(z.string(), z.unknown()).optional(),
     ask: z.custom<AskPerson>((value) => typeof value === "function").optional(),
     onProgress: z
@@ -191,9 +192,11 @@ function toolRun(options: { readonly abortSignal?: AbortSignal | undefined }): T
   const signal = options.abortSignal;
   const known = surroundingsSchema.safeParse(options).data?.turnlog;
   if (known === undefined) return { signal };
-  const { session, runtimeContext, ask, onProgress } = known;
+  const { session, effectId, runtimeContext, ask, onProgress } = known;
   return {
     signal,
+    // Forks have the effects of their origin.
+    id: JSON.stringify([session, effectId]),
     ask,
     onProgress,
     turn: { session, ...(runtimeContext !== undefined && { runtimeContext }) },

@@ -35,7 +35,7 @@ it("each turn calls by the login of its user, and no log has a token", async () 
         ask: async (question) => {
           const query = await loggedInAt("url" in question ? question.url : "");
           await servers.finishLogin(query, () => true);
-          return { action: "accept" };
+          return { content: {} };
         },
       },
     );

@@ -1,7 +1,8 @@
 /** Servers that want a login: one for each account, renewed before it ends, finished by any process. */
 
 import { describe, expect, it } from "vitest";
-import { OpenMcpServers, type McpQuestion, type McpServers } from "../../src/mcp/index.ts";
+import type { CallQuestion } from "../../src/events/index.ts";
+import { OpenMcpServers, type McpServers } from "../../src/mcp/index.ts";
 import { memoryKeys } from "../../src/store/encryption/index.ts";
 import { loggedInAt, loginServer, type LoginServer } from "./own-login-server.ts";
 
@@ -11,7 +12,7 @@ interface Opened extends AsyncDisposable {
   readonly servers: OpenMcpServers;
   /** The user that the server takes the caller for. */
   readonly whoami: (account?: string, tool?: string) => Promise<unknown>;
-  readonly asked: readonly McpQuestion[];
+  readonly asked: readonly CallQuestion[];
 }
 
 /** @param answers - Logs in, and finishes it with these servers: those of another process. */
@@ -29,7 +30,7 @@ function opened(
   };
   const onWarning = (error: Error): never => expect.unreachable(error.message);
   const servers = new OpenMcpServers(settings, { taken: new Set(), onWarning, clock });
-  const asked: McpQuestion[] = [];
+  const asked: CallQuestion[] = [];
   return {
     servers,
     asked,
@@ -41,10 +42,10 @@ function opened(
           turn: { session: "s", runtimeContext: { user } },
           ask: async (question) => {
             asked.push(question);
-            if (question.kind !== "login") return { action: "cancel" };
+            if (question.kind !== "login-required") expect.unreachable(question.kind);
             const query = await loggedInAt(question.url);
             await (finishing ?? servers).finishLogin(query, ({ account }) => account === user);
-            return { action: "accept" };
+            return { content: {} };
           },
         },
       ),
@@ -70,8 +71,12 @@ describe("a call at a server that wants a login", () => {
     expect(await open.whoami("bob")).toEqual(said("user 2"));
     expect(await open.whoami("ann")).toEqual(said("user 1"));
     expect(open.asked).toMatchObject([
-      { kind: "login", server: "own", url: expect.stringContaining("code_challenge=") as unknown },
-      { kind: "login", server: "own" },
+      {
+        kind: "login-required",
+        from: "own",
+        url: expect.stringContaining("code_challenge=") as unknown,
+      },
+      { kind: "login-required", from: "own" },
     ]);
     expect(server.noted.filter((path) => path === "/register")).toHaveLength(2);
   });
@@ -190,7 +195,7 @@ describe("a callback", () => {
           turn: { session: "s", runtimeContext: { user: "ann" } },
           ask: async (question) => {
             queries.push(await loggedInAt("url" in question ? question.url : ""));
-            return { action: "cancel" };
+            throw new Error("later");
           },
         },
       )
@@ -220,7 +225,7 @@ describe("a callback", () => {
           const query = await loggedInAt("url" in question ? question.url : "");
           query.set("iss", "http://127.0.0.1:9");
           await open.servers.finishLogin(query, () => true);
-          return { action: "accept" };
+          return { content: {} };
         },
       },
     );
@@ -254,6 +259,7 @@ describe("connections of accounts", () => {
   it("that are all in use leave none for another account", async () => {
     await using server = await loginServer();
     await using open = opened(server, { more: { maxConnections: 1 } });
+    const later = new Error("later");
     const busy = open.servers.call(
       { server: "own", tool: "whoami", name: "w", inputSchema: {} },
       {},
@@ -263,11 +269,11 @@ describe("connections of accounts", () => {
           await expect(open.whoami("bob")).rejects.toMatchObject({
             message: expect.stringContaining("1 accounts at a time") as unknown,
           });
-          return { action: "cancel" };
+          throw later;
         },
       },
     );
-    await expect(busy).rejects.toMatchObject({ details: { trouble: "not-run" } });
+    await expect(busy).rejects.toBe(later);
   });
 
   it("are closed when they are idle, and made again", async () => {

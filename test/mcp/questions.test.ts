@@ -3,12 +3,9 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  OpenMcpServers,
-  type McpAnswer,
-  type McpQuestion,
-  type McpServer,
-} from "../../src/mcp/index.ts";
+import { OpenMcpServers, type McpServer } from "../../src/mcp/index.ts";
+import type { CallQuestion } from "../../src/events/index.ts";
+import type { PersonAnswer } from "../../src/agent/index.ts";
 import { mcpModelOutput } from "../../src/mcp/mcp-output.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -27,19 +24,19 @@ const everything: McpServer = {
 
 interface Opened extends AsyncDisposable {
   readonly servers: OpenMcpServers;
-  readonly asked: readonly McpQuestion[];
+  readonly asked: readonly CallQuestion[];
   readonly reported: readonly unknown[];
   readonly call: (tool: string, input?: Record<string, unknown>) => Promise<unknown>;
 }
 
 function opened(
   own: McpServer,
-  answer: (question: McpQuestion) => McpAnswer = () => ({ action: "cancel" }),
+  answer: (question: CallQuestion) => PersonAnswer = () => ({ content: {} }),
 ): Opened {
   const onWarning = (error: Error): never => expect.unreachable(error.message);
   const around = { taken: new Set<string>(), onWarning, clock: Date.now };
   const servers = new OpenMcpServers({ own }, around);
-  const asked: McpQuestion[] = [];
+  const asked: CallQuestion[] = [];
   const reported: unknown[] = [];
   return {
     servers,
@@ -63,16 +60,14 @@ const containing = (text: string): unknown => expect.stringContaining(text) as u
 describe("a question of a server", () => {
   it("reaches the person as a form or an address, and the answer reaches the server", async () => {
     await using open = opened(everything, (question) =>
-      question.kind === "form"
-        ? { action: "accept", content: { name: "Ann", check: true } }
-        : { action: "decline" },
+      question.kind === "form" ? { content: { name: "Ann", check: true } } : { content: {} },
     );
     const answer = JSON.stringify(await open.call("trigger-elicitation-request"));
     expect(answer).toContain("Ann");
     await open.call("trigger-url-elicitation", { url: "http://127.0.0.1:9/" });
     expect(open.asked).toMatchObject([
-      { kind: "form", server: "own", message: containing(""), schema: { type: "object" } },
-      { kind: "address", server: "own", url: "http://127.0.0.1:9/" },
+      { kind: "form", from: "own", message: containing(""), schema: { type: "object" } },
+      { kind: "address", from: "own", url: "http://127.0.0.1:9/" },
     ]);
   });
 
@@ -81,7 +76,6 @@ describe("a question of a server", () => {
     async (as) => {
       await using own = await ownHttpServer({ version: "2026-07-28", as });
       await using open = opened({ url: own.url }, () => ({
-        action: "accept",
         content: { day: "Monday" },
       }));
       const inputResponses = { when: { action: "accept", content: { day: "Monday" } } };

@@ -25,7 +25,7 @@ import {
   AskedPerson,
   asking,
   type Agent,
-  type PersonAnswer,
+  type AnsweredQuestion,
   type RunInSession,
   type TurnContext,
 } from "../../agent/index.ts";
@@ -50,7 +50,7 @@ export interface ToolExecution {
   readonly identity: CallIdentity;
   readonly input: unknown;
   /** What persons answered to earlier attempts. */
-  readonly answers: readonly PersonAnswer[];
+  readonly answers: readonly AnsweredQuestion[];
   /** The context of the tool, validated by its schema. */
   readonly context: () => Promise<unknown>;
   /** The context of the turn. */

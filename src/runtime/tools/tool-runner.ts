@@ -18,7 +18,7 @@ import type { CallState } from "../../machines/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import {
   type Agent,
-  type PersonAnswer,
+  type AnsweredQuestion,
   toolContext,
   toolTimeoutMs,
   type TurnContext,
@@ -295,11 +295,16 @@ export class ToolRunner {
 }
 
 /** What persons answered to the questions that the call asked. */
-function answersOf({ approvals = [] }: CallPart): readonly PersonAnswer[] {
+function answersOf({ approvals = [] }: CallPart): readonly AnsweredQuestion[] {
   return approvals.flatMap(({ question, state, answer }) =>
     question === undefined || answer?.approved !== true
       ? []
-      : [{ content: answer.content ?? {}, ...defined({ by: answer.by, state }) }],
+      : [
+          {
+            question,
+            answer: { content: answer.content ?? {}, ...defined({ by: answer.by, state }) },
+          },
+        ],
   );
 }
 
