@@ -5,6 +5,7 @@
 
 import type { Progress, ReadResourceResult } from "@modelcontextprotocol/client";
 import { TurnlogError, cutShort } from "../events/index.ts";
+import { AskedPerson } from "../agent/index.ts";
 import {
   optionalPackage,
   onAbort,
@@ -134,7 +135,7 @@ export class RunningServer {
       return listed;
     } catch (error) {
       this.#stale = true;
-      if (error instanceof LoginNeeded) throw error;
+      if (needsPerson(error)) throw error;
       const failure = this.#listFailure(error);
       if (tools === undefined) {
         // Of no use: it is started again, after a pause.
@@ -266,7 +267,7 @@ export class RunningServer {
     try {
       return await this.#connected(use, ask);
     } catch (error) {
-      if (TurnlogError.isInstance(error) || error instanceof LoginNeeded) throw error;
+      if (TurnlogError.isInstance(error) || needsPerson(error)) throw error;
       throw this.#failure("bad-answer", `gave no resource: ${textOf(error)}`, error);
     }
   }
@@ -325,7 +326,7 @@ export class RunningServer {
         else this.#held.set(id, open);
         throw error;
       }
-      if (error instanceof NotRun || error instanceof LoginNeeded) throw error;
+      if (error instanceof NotRun || needsPerson(error)) throw error;
       if (end === undefined) throw await this.#unanswered(connection, tool, error);
       // One that was asked to stop may take its time.
       if (signal?.aborted !== true) await this.#probe(connection);
@@ -484,6 +485,11 @@ export class RunningServer {
 }
 
 const UNKNOWN_OUTCOME = "The call may have taken effect. Check before you repeat it.";
+
+/** What ends an attempt of a call, and is no failure of the server. */
+function needsPerson(error: unknown): boolean {
+  return error instanceof LoginNeeded || error instanceof AskedPerson;
+}
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

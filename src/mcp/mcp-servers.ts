@@ -149,7 +149,8 @@ export class OpenMcpServers {
   /**
    * Finishes the login that a callback's query tells of.
    * @param mayLogIn - Whether the person who sent it may log in for the account: ask it before anything is done.
-   * @throws TurnlogError `MCP_SERVER_FAILED` for a login that nobody has begun, that was refused, or that failed
+   * @throws TurnlogError `COMMAND_REFUSED` for a login that nobody has begun, `FORBIDDEN` for another person's,
+   * `MCP_SERVER_FAILED` for one that the server refused
    */
   async finishLogin(
     query: URLSearchParams,
@@ -162,16 +163,17 @@ export class OpenMcpServers {
       const begun = tokens && (await accountOf(server, tokens, state));
       if (begun === undefined) continue;
       const finished = { server, ...begun };
-      if (!(await mayLogIn(finished))) throw loginFailed(server, "is of another person");
+      if (!(await mayLogIn(finished))) throw loginFailed("FORBIDDEN", server, "is of another person");
       const login = await this.#connection(server, opened, begun.account).login();
       try {
         await login?.finish(query);
       } catch (error) {
-        throw loginFailed(server, error instanceof Error ? `failed: ${error.message}` : "failed");
+        const why = error instanceof Error ? `failed: ${error.message}` : "failed";
+        throw loginFailed("MCP_SERVER_FAILED", server, why);
       }
       return finished;
     }
-    throw loginFailed(undefined, "is of no login that has begun here, or was used before");
+    throw loginFailed("COMMAND_REFUSED", undefined, "is of no login that has begun here, or was used before");
   }
 
   /** Resolves when their processes have ended. */
@@ -282,10 +284,14 @@ function knownTools(server: string, { login }: McpServer): KnownTools {
 
 const savedSchema = z.array(z.custom<ListedTool>());
 
-function loginFailed(server: string | undefined, what: string): TurnlogError {
+function loginFailed(
+  code: "MCP_SERVER_FAILED" | "FORBIDDEN" | "COMMAND_REFUSED",
+  server: string | undefined,
+  what: string,
+): TurnlogError {
   const at = server === undefined ? "an MCP server" : `the MCP server ${server}`;
   return new TurnlogError(
-    "MCP_SERVER_FAILED",
+    code,
     `The login at ${at} ${withFullStop(what)} Begin it again.`,
     { details: { server, trouble: "not-run" } },
   );

@@ -25,7 +25,7 @@ import {
   type DeletedWithBlobs,
 } from "../media/index.ts";
 import type { AgentRegistry } from "./live/agent-registry.ts";
-import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
+import { openMcpServers, type FinishedLogin, type OpenMcpServers } from "../mcp/index.ts";
 import { redactHere } from "./elsewhere/live-redaction.ts";
 import { deleteLive, type UpkeepHost } from "./elsewhere/live-upkeep.ts";
 import {
@@ -48,6 +48,7 @@ import { warningsTo, hasLog, type RuntimeSettings } from "./api/runtime-options.
 import {
   closed,
   type ApprovalsOptions,
+  type FinishLoginOptions,
   type OpenSessionOptions,
   type ResumedSessions,
   type CloseOptions,
@@ -68,6 +69,7 @@ import { check, code, name } from "../validation/index.ts";
 import { SessionLists, summaryKeeper } from "./reading/lists.ts";
 import {
   approvalsSchema,
+  finishLoginSchema,
   billQuerySchema,
   consumeSchema,
   consumerNameSchema,
@@ -205,6 +207,32 @@ export class OpenRuntime implements Runtime {
     return await inbox(this.log, { where, now, onUnreadable: this.#warn });
   }
 
+  async finishLogin(
+    query: URLSearchParams,
+    options: FinishLoginOptions = {},
+  ): Promise<FinishedLogin> {
+    check(finishLoginSchema, options, "finishLogin", { name: "options" });
+    const { mayAnswer } = options;
+    this.#liveSessions.assertOpen("any");
+    if (this.#mcp === undefined)
+      throw new TurnlogError("COMMAND_REFUSED", "This runtime has no MCP servers (`mcp`).");
+    const waiting = waitingLogins(await this.approvals(), query);
+    const finished = await this.#mcp.finishLogin(query, async () => {
+      if (mayAnswer === undefined) return true;
+      for (const question of waiting) if (await mayAnswer(question)) return true;
+      return false;
+    });
+    for (const { session, approval } of waiting) {
+      try {
+        await (await this.session(session)).approve(approval.approvalId);
+      } catch (error) {
+        // It was answered, or its turn cancelled, in the meantime.
+        if (!TurnlogError.isInstance(error) || !noLongerWaits.has(error.code)) throw error;
+      }
+    }
+    return finished;
+  }
+
   async bill(query: BillQuery = {}): Promise<readonly BillRow[]> {
     check(billQuerySchema, query, "bill", { name: "query" });
     const own = ownCopy(query);
@@ -311,4 +339,22 @@ export class OpenRuntime implements Runtime {
     await this.#mcp?.close();
     if (!hasLog(this.#options)) await this.log.close();
   }
+}
+
+const noLongerWaits: ReadonlySet<string> = new Set(["APPROVAL_ANSWERED", "COMMAND_REFUSED"]);
+
+type WaitingApproval = Extract<WaitingQuestion, { readonly kind: "approval" }>;
+
+/** The calls that wait for the login that a callback's query tells of. */
+function waitingLogins(
+  waiting: readonly WaitingQuestion[],
+  query: URLSearchParams,
+): readonly WaitingApproval[] {
+  const state = query.get("state");
+  return waiting.filter((one): one is WaitingApproval => {
+    const asked = one.kind === "approval" ? one.approval.question : undefined;
+    return (
+      asked?.kind === "login-required" && new URL(asked.url).searchParams.get("state") === state
+    );
+  });
 }

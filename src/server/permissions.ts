@@ -91,10 +91,10 @@ export class Permissions {
     return { ...granted, session: stored };
   }
 
-  /** Whether a session of the store may be read. With `where` only one that exists. */
-  async mayRead(request: Request, asked: Omit<Required<AskedOf>, "action">): Promise<boolean> {
+  /** Whether a session of the store may be read, or more. With `where` only one that exists. */
+  async may(request: Request, asked: Required<AskedOf>): Promise<boolean> {
     try {
-      const { where } = await this.of(request, { action: "read", ...asked });
+      const { where } = await this.of(request, asked);
       return where === undefined || (await this.#metadataOf(asked.served)) !== undefined;
     } catch (error) {
       if (isRefusal(error)) return false;

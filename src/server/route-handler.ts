@@ -275,8 +275,9 @@ export class RouteHandler {
       where,
       seesDeleted: seesDeleted(grant),
       blob: async (other, digest) => await this.#blob(request, other, digest),
-      mayRead: (other) =>
-        this.#permissions.mayRead(request, {
+      may: (action, other) =>
+        this.#permissions.may(request, {
+          action,
           session: shownSession(grant, other),
           audience,
           served: other,

@@ -184,7 +184,7 @@ describe("a callback", () => {
   it("is refused that nobody has begun, that comes twice, and of a person of another account", async () => {
     await using server = await loginServer();
     await using open = opened(server);
-    const failed = expect.objectContaining({ code: "MCP_SERVER_FAILED" }) as unknown;
+    const failed = (code: string): unknown => expect.objectContaining({ code });
     const anyone = (): boolean => true;
     const queries: URLSearchParams[] = [];
     await open.servers
@@ -203,13 +203,17 @@ describe("a callback", () => {
     const [query = new URLSearchParams()] = queries;
     await expect(
       open.servers.finishLogin(new URLSearchParams("state=x&code=y"), anyone),
-    ).rejects.toEqual(failed);
-    await expect(open.servers.finishLogin(query, () => false)).rejects.toEqual(failed);
+    ).rejects.toEqual(failed("COMMAND_REFUSED"));
+    await expect(open.servers.finishLogin(query, () => false)).rejects.toEqual(
+      failed("FORBIDDEN"),
+    );
     expect(await open.servers.finishLogin(query, anyone)).toEqual({
       server: "own",
       account: "ann",
     });
-    await expect(open.servers.finishLogin(query, anyone)).rejects.toEqual(failed);
+    await expect(open.servers.finishLogin(query, anyone)).rejects.toEqual(
+      failed("COMMAND_REFUSED"),
+    );
     expect(await open.whoami()).toEqual(said("user 1"));
   });
 

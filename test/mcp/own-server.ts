@@ -29,7 +29,9 @@ if (has("stubborn")) {
 
 const requestSchema = z.looseObject({
   id: z.union([z.number(), z.string()]).optional(),
-  method: z.string(),
+  /** Absent in an answer to a question of ours. */
+  method: z.string().optional(),
+  result: z.unknown().optional(),
   params: z
     .looseObject({
       name: z.string().optional(),
@@ -64,6 +66,7 @@ function tools(): readonly object[] {
     "huge",
     "raw",
     "steps",
+    "ask",
   ];
   const grown = existsSync(join(folder, "grown")) ? ["extra"] : [];
   const twice = has("twice") ? [{ name: "say", description: "again", inputSchema: anything }] : [];
@@ -155,13 +158,33 @@ function steps(id: unknown, progressToken: unknown): void {
   step();
 }
 
+/** Calls that wait for a person, by the id of the question. */
+const asking = new Map<unknown, unknown>();
+
+/** Asks a person, and answers the call with what the person said. */
+function ask(id: unknown): void {
+  appendFileSync(join(folder, "begun"), "ask\n");
+  const question = `q${asking.size + 1}`;
+  asking.set(question, id);
+  const requestedSchema = { type: "object", properties: { day: { type: "string" } } };
+  write({
+    id: question,
+    method: "elicitation/create",
+    params: { message: "When?", requestedSchema },
+  });
+}
+
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params } = requestSchema.parse(JSON.parse(line));
+  const { id, method, params, result } = requestSchema.parse(JSON.parse(line));
   if (method === "server/discover" && has("strict")) process.exit(1);
   if (method === "notifications/cancelled") {
     appendFileSync(join(folder, "begun"), `cancelled\n`);
   }
   if (id === undefined || has("mute")) return;
+  if (method === undefined) {
+    const said = [{ type: "text", text: JSON.stringify(result) }];
+    return write({ id: asking.get(id), result: { content: said } });
+  }
   switch (method) {
     case "initialize": {
       const capabilities = { tools: { listChanged: true } };
@@ -178,6 +201,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
         const line = String(params.arguments?.["line"]);
         return void process.stdout.write(`${line.replace("ID", String(id))}\n`);
       }
+      if (params?.name === "ask") return ask(id);
       if (params?.name === "steps") return steps(id, params["_meta"]?.progressToken);
       if (params?.name === "refuse") {
         return write({ id, error: { code: -32602, message: "No such argument." } });

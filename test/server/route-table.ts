@@ -60,6 +60,7 @@ export const table: readonly (readonly [
   ["POST /api/sessions/{session}/resume", "user", "send", "session"],
   ["GET /api/sessions/{session}/events", "operator", "read", "session"],
   ["GET /api/approvals", "user", "list", "all"],
+  ["GET /api/logins/callback", "user", "list", "all"],
   ["GET /api/sessions/{session}/approvals", "user", "read", "session"],
   ["DELETE /api/sessions/{session}/approvals/{toolName}", "user", "approve", "session"],
   ["POST /api/approvals/{approvalId}", "user", "approve", "session", { approved: true }],

@@ -51,6 +51,7 @@ import type { DeletionQuery } from "../../archive/index.ts";
 import type { ConsumeOptions } from "./consumers.ts";
 import type {
   ApprovalsOptions,
+  FinishLoginOptions,
   CloseOptions,
   OpenSessionOptions,
   ResumeOptions,
@@ -89,6 +90,7 @@ export const approvalsSchema: z.ZodType = optionsOf<ApprovalsOptions>(
   { where: metadataSchema },
   {},
 );
+export const finishLoginSchema: z.ZodType = optionsOf<FinishLoginOptions>({ mayAnswer: code }, {});
 export const resumeSchema: z.ZodType = optionsOf<ResumeOptions>(
   { concurrency: several, where: metadataSchema },
   {},

@@ -9,6 +9,7 @@ import {
   type JsonObject,
 } from "../../events/index.ts";
 import type { Agent } from "../../agent/index.ts";
+import type { FinishedLogin } from "../../mcp/index.ts";
 import type { Backup, BackupOptions } from "../../store/leveldb/index.ts";
 import type { DeletedWithBlobs } from "../../media/index.ts";
 import type {
@@ -67,6 +68,15 @@ export interface ResumedSessions {
 export interface CloseOptions {
   /** Whether running turns are left to the next process, whatever `recovery` says here. */
   readonly leaveTurns?: boolean;
+}
+
+/** Options of {@link Runtime.finishLogin}. */
+export interface FinishLoginOptions {
+  /**
+   * Whether who came back from the login may answer a question that waits for it. A login that no such question waits
+   * for is refused: nobody may log in for another person. Default: everybody may.
+   */
+  readonly mayAnswer?: (question: WaitingQuestion) => boolean | Promise<boolean>;
 }
 
 /** Options of {@link Runtime.approvals}. */
@@ -136,6 +146,17 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * @throws TurnlogError `INVALID_INPUT`
    */
   approvals(options?: ApprovalsOptions): Promise<readonly WaitingQuestion[]>;
+  /**
+   * Finishes the login at an MCP server that began with a question of kind `login-required`, and approves the calls
+   * that wait for it, in this process and in others. Give it the query of your callback route.
+   * @example
+   * const query = new URL(request.url).searchParams;
+   * const mayAnswer = async ({ metadata }: WaitingQuestion) => metadata?.["userId"] === (await userOf(request));
+   * const { server } = await runtime.finishLogin(query, { mayAnswer });
+   * @throws TurnlogError `COMMAND_REFUSED` for a login that nobody has begun, `FORBIDDEN` for another person's,
+   * `MCP_SERVER_FAILED` for one that the server refused: the calls still wait
+   */
+  finishLogin(query: URLSearchParams, options?: FinishLoginOptions): Promise<FinishedLogin>;
   /**
    * What all sessions of the store have spent, those of sub-agents and deleted ones included, the dearest first. It
    * reads stored sums and the events behind them. A fork pays its own part.

@@ -75,14 +75,14 @@ export interface Call {
     own: Readonly<Record<string, unknown>>,
     known: readonly string[],
   ) => Promise<RequestedTurn>;
-  /** The metadata of all sessions that the client may see. Undefined: `mayRead` tells for each. */
+  /** The metadata of all sessions that the client may see. Undefined: `may` tells for each. */
   readonly where: JsonObject | undefined;
   /** Whether the client learns that a session was deleted. */
   readonly seesDeleted: boolean;
   /** A file that a session refers to, if the client may read that session. @throws TurnlogError `BLOB_MISSING` */
   readonly blob: (session: string, digest: string) => Promise<Uint8Array>;
-  /** Whether the client may read another session, by its id in the store. */
-  readonly mayRead: (session: string) => Promise<boolean>;
+  /** Whether the client may do that to another session, by its id in the store. */
+  readonly may: (action: Permission, session: string) => Promise<boolean>;
   /** An error as the client may read it. */
   readonly problem: (error: unknown) => Problem;
 }

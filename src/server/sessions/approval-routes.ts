@@ -26,6 +26,25 @@ export function approvalRoutes(): readonly Route[] {
       handle: async (call) => json({ waiting: await inbox(call) }),
     }),
     route({
+      name: "finishLogin",
+      method: "get",
+      path: "/api/logins/callback",
+      action: "list",
+      audience: "user",
+      summary:
+        "Where the login at an MCP server leads back to: finishes it for who may approve a call that waits for it, and lets those calls run.",
+      query: z.looseObject({ state: z.string() }),
+      answer: { kind: "media", mediaType: "text/plain", words: "That the login is done." },
+      handle: async ({ runtime, request, may }) => {
+        const { server } = await runtime.finishLogin(new URL(request.url).searchParams, {
+          mayAnswer: async ({ session }) => await may("approve", session),
+        });
+        return new Response(`You are logged in at ${server}. You can close this window.\n`, {
+          headers: { "content-type": "text/plain; charset=utf-8" },
+        });
+      },
+    }),
+    route({
       name: "approvals",
       method: "get",
       path: "/api/sessions/{session}/approvals",
@@ -46,20 +65,18 @@ export function approvalRoutes(): readonly Route[] {
 
 async function inbox({
   runtime,
-  mayRead,
+  may,
   where,
   shownSession,
   hide,
-}: Pick<Call, "runtime" | "mayRead" | "where" | "shownSession" | "hide">): Promise<
-  readonly object[]
-> {
+}: Pick<Call, "runtime" | "may" | "where" | "shownSession" | "hide">): Promise<readonly object[]> {
   const waiting: object[] = [];
   const all = Map.groupBy(
     await runtime.approvals(where === undefined ? {} : { where }),
     ({ session }) => session,
   );
   for (const [session, asked] of all) {
-    if (where === undefined && !(await mayRead(session))) continue;
+    if (where === undefined && !(await may("read", session))) continue;
     const budget = asked.find((one) => one.kind === "budget")?.budget;
     const questions = {
       approvals: asked.flatMap((one) => (one.kind === "approval" ? [one.approval] : [])),

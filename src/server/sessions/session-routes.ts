@@ -226,10 +226,10 @@ interface Page {
 
 /** Sessions that the client may not read are left out, and later ones fill the page. */
 async function page(
-  call: Pick<Call, ShownBy | "runtime" | "mayRead" | "where" | "storedPrefix">,
+  call: Pick<Call, ShownBy | "runtime" | "may" | "where" | "storedPrefix">,
   { after, prefix, status, where: asked, empty, limit = 50 }: Page,
 ): Promise<{ readonly sessions: readonly object[]; readonly next?: string }> {
-  const { runtime, mayRead, where: permitted } = call;
+  const { runtime, may, where: permitted } = call;
   const sessions: SessionRow[] = [];
   const shown = (): readonly object[] => sessions.map((row) => shownRow(row, call));
   const where = permitted === undefined ? asked : bothMetadata(asked, permitted);
@@ -237,7 +237,7 @@ async function page(
   const named = defined({ after, prefix: prefix && call.storedPrefix(prefix), status, where });
   const query = { ...named, empty: empty === "true" };
   for await (const found of runtime.sessions(query)) {
-    if (permitted === undefined && !(await mayRead(found.session))) continue;
+    if (permitted === undefined && !(await may("read", found.session))) continue;
     const last = sessions.at(-1);
     if (sessions.length === limit && last !== undefined)
       return { sessions: shown(), next: cursorOf(last) };

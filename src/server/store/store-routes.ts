@@ -41,8 +41,8 @@ export function logRoutes(): readonly Route[] {
 }
 
 /** The log without the sessions that a client may not read. Deleted ones have no metadata: `where` hides them. */
-function permitted(log: EventLog, { mayRead, gate }: Pick<Call, "mayRead" | "gate">): ReadableLog {
-  const isPermitted = newestPermission(mayRead);
+function permitted(log: EventLog, { may, gate }: Pick<Call, "may" | "gate">): ReadableLog {
+  const isPermitted = newestPermission((session) => may("read", session));
   async function* only<Item extends { readonly session: string; readonly event?: SessionEvent }>(
     items: AsyncIterable<Item>,
   ): AsyncGenerator<Item> {

@@ -75,13 +75,13 @@ export function eventsAnswer(
   events: (left: AbortSignal) => AsyncIterable<SessionEvent>,
   { gate, stream, problem, ended }: FollowedBy,
 ): Response {
-  const mayRead = gate("read");
+  const may = gate("read");
   const asMessage = (event: SessionEvent) => ({
     id: String(event.position),
     data: JSON.stringify(event),
   });
   return eventStream(
-    (left) => withProblem(permittedEvents(events(left), mayRead, asMessage), problem),
+    (left) => withProblem(permittedEvents(events(left), may, asMessage), problem),
     stream,
     {},
     ended,

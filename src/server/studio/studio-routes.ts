@@ -254,17 +254,17 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
   ];
 }
 
-type Reader = Pick<Call, "runtime" | "mayRead" | "where">;
+type Reader = Pick<Call, "runtime" | "may" | "where">;
 
 /** The rows that the client may read, newest first. */
 async function* readableRows(
   rows: ListedRows,
-  { runtime: { log }, mayRead, where }: Reader,
+  { runtime: { log }, may, where }: Reader,
   isFound: (row: StudioRow) => boolean = () => true,
 ): AsyncGenerator<StudioRow, void, void> {
   for await (const row of rows.newest(log)) {
     if (differentKey(row.metadata, where) !== undefined || !isFound(row)) continue;
-    if (where === undefined && !(await mayRead(row.session))) continue;
+    if (where === undefined && !(await may("read", row.session))) continue;
     yield row;
   }
 }
