@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CallQuestion } from "../../src/events/index.ts";
 import { OpenMcpServers, type McpServers } from "../../src/mcp/index.ts";
 import { memoryKeys } from "../../src/store/encryption/index.ts";
+import { until } from "./own-servers.ts";
 import { loggedInAt, loginServer, type LoginServer } from "./own-login-server.ts";
 
 const redirectUrl = "http://127.0.0.1:9/callback";
@@ -282,10 +283,18 @@ describe("connections of accounts", () => {
 
   it("are closed when they are idle, and made again", async () => {
     await using server = await loginServer();
-    await using open = opened(server, { more: { maxConnections: 1, idleTimeoutMs: 0 } });
+    await using open = opened(server, { more: { idleTimeoutMs: 0 } });
+    await open.whoami("ann");
+    await until(() => server.noted.includes("closed"));
     expect(await open.whoami("ann")).toEqual(said("user 1"));
-    expect(await open.whoami("bob")).toEqual(said("user 2"));
+  });
+
+  it("make room for each other, the one that was used last stays", async () => {
+    await using server = await loginServer();
+    await using open = opened(server, { more: { maxConnections: 2 } });
+    for (const user of ["ann", "bob", "ann", "cy"]) await open.whoami(user);
+    await until(() => server.noted.includes("closed"));
     expect(await open.whoami("ann")).toEqual(said("user 1"));
-    expect(open.asked).toHaveLength(2);
+    expect(server.noted.filter((name) => name === "closed")).toHaveLength(1);
   });
 });

@@ -11,7 +11,7 @@ import { z } from "zod";
 
 export interface LoginServer extends AsyncDisposable {
   readonly url: string;
-  /** What came, in order: the paths of the authorization server, and `tool of user` for calls. */
+  /** What came, in order: the paths of the authorization server, `tool of user` for calls, and `closed`. */
   readonly noted: readonly string[];
   /** All tokens that it has given out. */
   readonly secrets: readonly string[];
@@ -125,6 +125,7 @@ export async function loginServer(seconds = 3600): Promise<LoginServer> {
         const known = access.get(request.headers.authorization?.replace("Bearer ", "") ?? "");
         const about = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
         if (known === undefined) return json({}, 401, { "www-authenticate": `Bearer ${about}` });
+        if (request.method === "DELETE") noted.push("closed");
         if (request.method !== "POST") return void response.writeHead(405).end();
         const message = messageSchema.parse(JSON.parse(body));
         if (message.params?.name === "pay" && !known.scope.includes("pay")) {
@@ -135,7 +136,8 @@ export async function loginServer(seconds = 3600): Promise<LoginServer> {
         if (id === undefined) return void response.writeHead(202).end();
         const result = answerOf(message, known.user);
         const error = { code: -32_601, message: "Method not found" };
-        return json({ jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) });
+        const answer = { jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) };
+        return json(answer, 200, { "mcp-session-id": "1" });
       }
       default:
         return void response.writeHead(404).end();
