@@ -4,6 +4,7 @@
  */
 
 import { hash, randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   auth,
   extractWWWAuthenticateParams,
@@ -29,6 +30,8 @@ export interface LoginOptions {
 
 /** A token that ends sooner than this is renewed first. */
 const RENEWED_MS = 60_000;
+/** Milliseconds in which another process keeps what a renewal gave it. */
+const RENEWING_MS = 500;
 /** For as long, one address serves all who are asked to log in. */
 const ADDRESS_MS = 600_000;
 
@@ -200,17 +203,24 @@ export class Login implements AuthProvider {
         throw new LoginNeeded(address);
       },
       invalidateCredentials: async (what) => {
-        const { tokens } = await this.#known();
-        // Another process may have renewed them meanwhile.
-        const areOurs = tokens?.access_token === used;
+        // Another process may have used the same token, and keeps what it got for it.
+        const areOurs = what === "tokens" && (await this.#areLasting(used));
         const all = what === "all";
         await this.#learn({
           ...((all || what === "client") && { client: undefined }),
-          ...((all || what === "tokens") && areOurs && { tokens: undefined, endsAt: undefined }),
+          ...((all || areOurs) && { tokens: undefined, endsAt: undefined }),
           ...((all || what === "discovery") && { discovery: undefined }),
         });
       },
     };
+  }
+
+  async #areLasting(used: string | undefined): Promise<boolean> {
+    const areSame = async (): Promise<boolean> =>
+      (await this.#known()).tokens?.access_token === used;
+    if (!(await areSame())) return false;
+    await delay(RENEWING_MS, undefined, { ref: false });
+    return await areSame();
   }
 
   async #known(): Promise<Known> {

@@ -67,7 +67,6 @@ export interface McpLogin {
 export interface TokenStore {
   load(name: string): Promise<string | undefined>;
   save(name: string, text: string): Promise<void>;
-  erase(name: string): Promise<void>;
 }
 
 /** Asks a person for a call. Throws where the answer comes later: then the call runs again with it. */

@@ -3,7 +3,9 @@
  * and closes with the runtime. A fault of a server fails a call or its start, never a session.
  */
 
+import { hash } from "node:crypto";
 import type { Progress, ReadResourceResult } from "@modelcontextprotocol/client";
+import { z } from "zod";
 import { TurnlogError, cutShort } from "../events/index.ts";
 import { AskedPerson } from "../agent/index.ts";
 import {
@@ -96,7 +98,7 @@ export class RunningServer {
     name: string,
     server: McpServer,
     clock: () => number,
-    { graceMs = DEFAULT_GRACE_MS, account, known = inMemory() }: ServerUse = {},
+    { graceMs = DEFAULT_GRACE_MS, account, known = knownTools(name, server) }: ServerUse = {},
   ) {
     this.name = name;
     this.#server = server;
@@ -495,18 +497,28 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function inMemory(): KnownTools {
+/** The tools of a server, which are the same for all accounts. With its tokens, for the next process. */
+export function knownTools(server: string, { login }: McpServer): KnownTools {
+  const name = `mcp-tools-${hash("sha256", server).slice(0, 32)}`;
   let tools: readonly ListedTool[] | undefined;
   return {
     get tools() {
       return tools;
     },
-    load: async () => tools,
-    save: async (listed) => {
+    async load() {
+      const text = tools === undefined ? await login?.tokens?.load(name) : undefined;
+      tools ??= text === undefined ? undefined : savedSchema.parse(JSON.parse(text));
+      return tools;
+    },
+    async save(listed) {
+      const isNew = JSON.stringify(listed) !== JSON.stringify(tools);
       tools = listed;
+      if (isNew) await login?.tokens?.save(name, JSON.stringify(listed));
     },
   };
 }
+
+const savedSchema = z.array(z.custom<ListedTool>());
 
 type Use<Result> = (connection: McpConnection) => Promise<Result>;
 

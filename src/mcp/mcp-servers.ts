@@ -1,7 +1,5 @@
 /** All MCP servers of a runtime, with a connection for each account, and the tools that they offer together. */
 
-import { hash } from "node:crypto";
-import { z } from "zod";
 import { TurnlogError, type McpOffer } from "../events/index.ts";
 import { awaited } from "../agent/index.ts";
 import type { ReadFile } from "../media/index.ts";
@@ -16,7 +14,7 @@ import {
   type TokenStore,
 } from "./mcp-options.ts";
 import { LoginNeeded } from "./mcp-result.ts";
-import { RunningServer, type KnownTools } from "./mcp-server.ts";
+import { knownTools, RunningServer, type KnownTools } from "./mcp-server.ts";
 import { offerOf, type CallTool } from "./offered-tools.ts";
 import { callOwnTool, loginTool, resourceTools } from "./own-tools.ts";
 
@@ -261,29 +259,6 @@ function notRun(server: string, why: string): TurnlogError {
   );
 }
 
-/** The tools of a server, which are the same for all accounts. With its tokens, for the next process. */
-function knownTools(server: string, { login }: McpServer): KnownTools {
-  const name = `mcp-tools-${hash("sha256", server).slice(0, 32)}`;
-  let tools: readonly ListedTool[] | undefined;
-  return {
-    get tools() {
-      return tools;
-    },
-    async load() {
-      const text = tools === undefined ? await login?.tokens?.load(name) : undefined;
-      tools ??= text === undefined ? undefined : savedSchema.parse(JSON.parse(text));
-      return tools;
-    },
-    async save(listed) {
-      const isNew = JSON.stringify(listed) !== JSON.stringify(tools);
-      tools = listed;
-      if (isNew) await login?.tokens?.save(name, JSON.stringify(listed));
-    },
-  };
-}
-
-const savedSchema = z.array(z.custom<ListedTool>());
-
 function loginFailed(
   code: "MCP_SERVER_FAILED" | "FORBIDDEN" | "COMMAND_REFUSED",
   server: string | undefined,
@@ -302,6 +277,5 @@ function memoryTokens(): TokenStore {
   return {
     load: async (name) => texts.get(name),
     save: async (name, text) => void texts.set(name, text),
-    erase: async (name) => void texts.delete(name),
   };
 }

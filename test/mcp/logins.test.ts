@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallQuestion } from "../../src/events/index.ts";
 import { OpenMcpServers, type McpServers } from "../../src/mcp/index.ts";
-import { memoryKeys } from "../../src/store/encryption/index.ts";
+import { memoryKeys, type KeyStore } from "../../src/store/encryption/index.ts";
 import { until } from "./own-servers.ts";
 import { loggedInAt, loginServer, type LoginServer } from "./own-login-server.ts";
 
@@ -56,7 +56,7 @@ function opened(
 
 interface Options {
   readonly clock?: () => number;
-  readonly tokens?: ReturnType<typeof memoryKeys>;
+  readonly tokens?: Pick<KeyStore, "load" | "save">;
   readonly more?: object;
   readonly finishing?: OpenMcpServers;
 }
@@ -153,6 +153,19 @@ describe("a token", () => {
     expect(open.asked).toHaveLength(1);
   });
 
+  it("that two processes renew at the same time asks nobody", async () => {
+    await using server = await loginServer();
+    const tokens = memoryKeys();
+    await using open = opened(server, { tokens });
+    await using other = opened(server, { tokens });
+    await open.whoami();
+    await other.whoami();
+    server.expire("access");
+    const users = await Promise.all([open.whoami(), other.whoami()]);
+    expect(users).toEqual([said("user 1"), said("user 1")]);
+    expect([...open.asked, ...other.asked]).toHaveLength(1);
+  });
+
   it("that can no longer be renewed asks the person again", async () => {
     await using server = await loginServer();
     await using open = opened(server);
@@ -168,7 +181,6 @@ describe("a token", () => {
     const tokens = {
       load: async (name: string) => texts.get(name),
       save: async (name: string, text: string) => void texts.set(name, text),
-      erase: async (name: string) => void texts.delete(name),
     };
     await using open = opened(server, { tokens });
     await open.whoami();

@@ -165,7 +165,7 @@ const addressSchema = optionsOf<HttpMcpServer>(
         clientId: name,
         clientSecret: name,
         scope: text,
-        tokens: implementation({ load: code, save: code, erase: code }),
+        tokens: implementation({ load: code, save: code }),
       },
       { redirectUrl: name },
     ),
