@@ -1,6 +1,6 @@
 /** The limits of an agent in time and number, by the AI SDK's names and turnlog's own. */
 
-import { defined, byId } from "../events/index.ts";
+import { defined, byId, type FailureKind } from "../events/index.ts";
 import { onAbort, type ModelLimit, type Timer } from "../shared/index.ts";
 
 /**
@@ -70,9 +70,23 @@ export function maxAttempts({ maxRetries = 2 }: Limited): number {
   return maxRetries + 1;
 }
 
-/** Milliseconds before another attempt, at most. */
-export function longestRetryDelayMs({ timeLimits }: Limited): number {
-  return timeLimits?.retryDelayMs ?? 60_000;
+/** How often a model is called, and how long the longest wait between two calls may be. */
+export interface RetryLimits {
+  readonly attempts: number;
+  readonly delayMs: number;
+}
+
+export function retryLimits(agent: Limited): RetryLimits {
+  return { attempts: maxAttempts(agent), delayMs: agent.timeLimits?.retryDelayMs ?? 60_000 };
+}
+
+/** While another model is left: a long wait for this one would cost more than the other's call. */
+export function hastyLimits({ maxRetries, timeLimits }: Limited, kind: FailureKind): RetryLimits {
+  return retryLimits({
+    // A timeout has cost all of its limit already.
+    maxRetries: maxRetries ?? (kind === "timeout" ? 0 : 1),
+    timeLimits: { retryDelayMs: 2000, ...timeLimits },
+  });
 }
 
 export function toolConcurrency({ toolCallConcurrency }: Limited): number {

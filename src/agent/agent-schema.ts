@@ -2,6 +2,7 @@
 
 import type {
   Instructions,
+  LanguageModel,
   LanguageModelCallOptions,
   PrepareStepFunction,
   ToolChoice,
@@ -36,6 +37,8 @@ import {
 } from "../validation/index.ts";
 import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { Agent, PromptCaching, ToolPolicy } from "./agent.ts";
+import type { Fallback } from "./fallback.ts";
+import { failureKinds } from "../events/index.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import type { CompactionChoice, ContextOptions } from "./context-options.ts";
 import { sdkSettings, type UnsupportedSetting } from "./call-settings.ts";
@@ -220,6 +223,16 @@ const names = thing(
   (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
 );
 
+const fallbackSchema = z.unknown().superRefine((value, context) => {
+  const kinds = z.array(z.enum(failureKinds), `a list of ${failureKinds.join(", ")}`);
+  const conditional = optionsOf<Exclude<Fallback, LanguageModel>>({}, { model, when: kinds });
+  const schema = thing("a list of models, or of `{ model, when }`", Array.isArray);
+  report(schema, value, context, []);
+  if (!Array.isArray(value)) return;
+  for (const [index, one] of value.entries())
+    report(isModel(one) ? model : conditional, one, context, [index]);
+});
+
 const cachingSchema = z.unknown().superRefine((value, context) => {
   const lifetime = optionsOf<Exclude<PromptCaching, string>>({}, { ttl: oneOf("5m", "1h") });
   const schema = typeof value === "object" ? lifetime : oneOf("auto", "off");
@@ -280,6 +293,8 @@ export const stepChangesSchema: z.ZodType = optionsOf<Omit<StepChanges, "experim
 /** A function: most programs that import the package make an agent later, if at all. */
 const fields = () => ({
   id: text,
+  fallback: fallbackSchema,
+  continueOn: oneOf("partial"),
   instructions: instructionsSchema,
   tools: named(toolSchema),
   activeTools: names,

@@ -29,6 +29,7 @@ import {
   type JsonObject,
   type ModelName,
 } from "../events/index.ts";
+import { checkFallback, fallbackModels, type Fallback, nameOf } from "./fallback.ts";
 import type { TurnContext } from "./turn-context.ts";
 import {
   callSettings,
@@ -63,6 +64,13 @@ export interface Agent
   /** Names the agent in the log. */
   readonly id?: string;
   readonly model: LanguageModel;
+  /**
+   * Models that take over, in this order, when a call fails for good before it has said or called anything. The rest
+   * of the turn is theirs; the next turn begins with `model` again.
+   */
+  readonly fallback?: readonly Fallback[];
+  /** `"partial"`: another model also goes on from what a reply that broke off has said. Default: the turn fails. */
+  readonly continueOn?: "partial";
   /** A text, or system messages with options for the provider. */
   readonly instructions?: Instructions;
   readonly tools?: ToolSet;
@@ -179,12 +187,6 @@ export function stepLimit({ maxSteps, stopWhen, prepareCall }: Agent): number {
   return Math.min(maxSteps ?? byDefault, NO_STEP_LIMIT);
 }
 
-export function nameOf(model: LanguageModel): ModelName {
-  return typeof model === "string"
-    ? { provider: "gateway", modelId: model }
-    : { provider: model.provider, modelId: model.modelId };
-}
-
 /**
  * Copies the agent, reads its tool schemas, and derives its description. `named`: the name of its model, if
  * `given.model` is only a placeholder. @throws TurnlogError `INVALID_INPUT` for a schema without a JSON Schema
@@ -192,7 +194,9 @@ export function nameOf(model: LanguageModel): ModelName {
 export async function prepareAgent(given: Agent, named?: ModelName): Promise<PreparedAgent> {
   const model = named ?? nameOf(given.model);
   checkContext(given.context);
-  checkTools(given.tools, model);
+  checkFallback(given);
+  for (const one of [model, ...fallbackModels(given).map(({ name }) => name)])
+    checkTools(given.tools, one);
   const agent = withReader(heldAgent(given));
   const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
     name,
@@ -312,10 +316,11 @@ function withSchemas(
  * strategies are shared.
  */
 export function heldAgent(given: Agent): Agent {
-  const { model, tools, context, runtimeContext, toolsContext, ...plain } = given;
+  const { model, fallback, tools, context, runtimeContext, toolsContext, ...plain } = given;
   return {
     ...given,
     ...ownCopy(plain),
+    ...(fallback && { fallback: [...fallback] }),
     ...(tools && { tools: heldTools(tools) }),
     ...(context && { context: heldContext(context) }),
   };

@@ -22,20 +22,22 @@ export {
   type PreparedAgent,
   type ToolPolicy,
   heldAgent,
-  nameOf,
   prepareAgent,
   stepLimit,
   checkTools,
 } from "./agent.ts";
 export {
   callLimits,
-  longestRetryDelayMs,
+  hastyLimits,
   maxAttempts,
+  retryLimits,
+  type RetryLimits,
   toolConcurrency,
   toolTimeoutMs,
   turnLimits,
   CallWatch,
 } from "./agent-limits.ts";
+export { type Fallback, fallbackModels, nameOf, usualKinds, withModel } from "./fallback.ts";
 export { callSettings } from "./call-settings.ts";
 export { bindSearch, foundBy, loadedAgent, searchTools, withoutSearch } from "./tool-search.ts";
 export { requestTools, type InferAgentUIMessage, isCallOf } from "./request-tools.ts";

@@ -12,7 +12,8 @@ import {
 import { toJson, withFullStop, readableError } from "../shared/index.ts";
 import { check } from "../validation/index.ts";
 import { agentSchema } from "./agent-schema.ts";
-import { DEFAULT_MAX_STEPS, nameOf, type Agent } from "./agent.ts";
+import { DEFAULT_MAX_STEPS, type Agent } from "./agent.ts";
+import { nameOf } from "./fallback.ts";
 import { type PrepareCall, callSettings } from "./call-settings.ts";
 import type { StopWhen } from "./stop-conditions.ts";
 import type { TurnContext } from "./turn-context.ts";

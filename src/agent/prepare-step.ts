@@ -19,7 +19,8 @@ import {
   toolChoiceSchema,
   type StepChanges,
 } from "./agent-schema.ts";
-import { nameOf, prepareAgent, type PreparedAgent } from "./agent.ts";
+import { prepareAgent, type PreparedAgent } from "./agent.ts";
+import { nameOf } from "./fallback.ts";
 import { callSettings } from "./call-settings.ts";
 import { awaited } from "./user-callbacks.ts";
 

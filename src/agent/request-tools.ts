@@ -7,7 +7,7 @@ import { asSchema, jsonSchema, type FlexibleSchema, type Schema } from "@ai-sdk/
 import type { LanguageModel, ToolSet, InferToolInput, InferUITools, Tool, UIMessage } from "ai";
 import { modelFamily } from "../context/index.ts";
 import { toJson, wellFormed } from "../shared/index.ts";
-import { nameOf } from "./agent.ts";
+import { nameOf } from "./fallback.ts";
 import { requestSchema, type RequestSchema } from "./request-schema.ts";
 import { sentTools } from "./sent-tools.ts";
 import type { SessionEvent } from "../events/index.ts";

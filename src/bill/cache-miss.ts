@@ -40,7 +40,7 @@ const behind: Readonly<Partial<Record<MissCause, readonly EventType[]>>> = {
   compaction: ["context.compacted"],
   cut: ["context.cut", "context.media-omitted"],
   reasoning: ["turn.ended"],
-  model: ["session.configured", "session.forked", "step.prepared"],
+  model: ["session.configured", "session.forked", "step.prepared", "step.failed-over"],
 };
 
 /** The last event behind a cause between two calls. */

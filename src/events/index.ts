@@ -188,6 +188,7 @@ export {
   type SessionFamily,
   forkPointSchema,
   parentCallSchema,
+  isSameModel,
   modelNameSchema,
 } from "./catalogue/session-events.ts";
 export {
@@ -202,6 +203,8 @@ export {
 } from "./catalogue/prepared-events.ts";
 export { deepFreeze, defined, ownCopy } from "./values/shared-value.ts";
 export {
+  failureKinds,
+  type FailoverReason,
   type FailureKind,
   type FinishReason,
   type PromptEstimate,

@@ -161,7 +161,8 @@ export class OpenMcpServers {
       const begun = tokens && (await accountOf(server, tokens, state));
       if (begun === undefined) continue;
       const finished = { server, ...begun };
-      if (!(await mayLogIn(finished))) throw loginFailed("FORBIDDEN", server, "is of another person");
+      if (!(await mayLogIn(finished)))
+        throw loginFailed("FORBIDDEN", server, "is of another person");
       const login = await this.#connection(server, opened, begun.account).login();
       try {
         await login?.finish(query);
@@ -171,7 +172,11 @@ export class OpenMcpServers {
       }
       return finished;
     }
-    throw loginFailed("COMMAND_REFUSED", undefined, "is of no login that has begun here, or was used before");
+    throw loginFailed(
+      "COMMAND_REFUSED",
+      undefined,
+      "is of no login that has begun here, or was used before",
+    );
   }
 
   /** Resolves when their processes have ended. */
@@ -265,11 +270,9 @@ function loginFailed(
   what: string,
 ): TurnlogError {
   const at = server === undefined ? "an MCP server" : `the MCP server ${server}`;
-  return new TurnlogError(
-    code,
-    `The login at ${at} ${withFullStop(what)} Begin it again.`,
-    { details: { server, trouble: "not-run" } },
-  );
+  return new TurnlogError(code, `The login at ${at} ${withFullStop(what)} Begin it again.`, {
+    details: { server, trouble: "not-run" },
+  });
 }
 
 function memoryTokens(): TokenStore {

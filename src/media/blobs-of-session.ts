@@ -6,6 +6,7 @@
 import type { ModelMessage } from "ai";
 import {
   byId,
+  isSameModel,
   TurnlogError,
   type BlobStore,
   type EventBody,
@@ -64,10 +65,6 @@ export interface Offloaded<Content> extends Disposable {
   readonly content: Content;
   /** Events to record before the event with the content. */
   readonly stored: readonly EventBody<"blob.stored">[];
-}
-
-function isSameModel(one: ModelName | undefined, other: ModelName): boolean {
-  return one?.provider === other.provider && one.modelId === other.modelId;
 }
 
 const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();

@@ -227,6 +227,7 @@ export function recordedCalls(events: readonly SessionEvent[]): readonly Recorde
         break;
       case "tool.skipped":
       case "context.reduced":
+      case "step.failed-over":
         // After the end of a step, calls are skipped for other reasons.
         if (last !== undefined && last.end === undefined && last.endsAt === undefined)
           calls[calls.length - 1] = { ...last, endsAt: event.position };

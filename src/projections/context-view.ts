@@ -10,11 +10,14 @@ import {
   type AgentDescription,
   type AgentParts,
   jsonSchema,
+  isSameModel,
+  modelNameSchema,
   stepOverridesSchema,
   type CutCall,
   type CutInput,
   type EventMap,
   type JsonValue,
+  type ModelName,
   type OmittedMedia,
   type Reduction,
   type SessionEvent,
@@ -88,6 +91,47 @@ export interface ContextView {
   readonly instructionsDigest?: string;
   /** The step that was prepared last, until it ends. */
   readonly prepared?: PreparedStep;
+  /** The models that took over in this turn. */
+  readonly failover?: Failover;
+}
+
+/** Which models another one has replaced for the rest of the turn. */
+export interface Failover {
+  readonly moves: readonly Pick<EventMap["step.failed-over"], "from" | "to">[];
+  /** The last move: its position, and the attempt that failed; attempt 0 before the step's first one. */
+  readonly position: number;
+  readonly step: number;
+  readonly attempt: number;
+  /** The binding of the agent's own model, which the next turn begins with. */
+  readonly ownBinding?: string;
+}
+
+/** The model that is called in the place of `model`, as far as the turn has failed over. */
+export function standingModel(view: Pick<ContextView, "failover">, model: ModelName): ModelName {
+  // A move to a model ends its own: there is no circle.
+  const move = view.failover?.moves.find(({ from }) => isSameModel(from, model));
+  return move === undefined ? model : standingModel(view, move.to);
+}
+
+function failedOver(
+  view: ContextView,
+  { position, data: { step, attempt = 0, from, to } }: SessionEvent<"step.failed-over">,
+): ContextView {
+  const { failover, prepared: last, binding } = view;
+  const before = failover?.moves ?? [];
+  const left = before.filter((one) => !isSameModel(one.from, to) && !isSameModel(one.from, from));
+  const ownBinding = failover?.ownBinding ?? last?.ownBinding ?? binding;
+  const moved = withBinding(view, position, bindingOf(to));
+  return {
+    ...moved,
+    failover: {
+      moves: isSameModel(from, to) ? left : [...left, { from, to }],
+      position,
+      step,
+      attempt,
+      ...defined({ ownBinding }),
+    },
+  };
 }
 
 interface PreparedStep {
@@ -114,7 +158,7 @@ function prepared(
       ? {}
       : { edit: withChange(view.edit ?? noEdit, position, messages) }),
     ...defined({ instructions, instructionsDigest }),
-    ...(model === undefined ? {} : { binding: bindingOf(model) }),
+    ...(model === undefined ? {} : { binding: bindingOf(standingModel(view, model)) }),
     prepared: {
       step,
       ...defined({ overrides, agentDigest, parts }),
@@ -134,12 +178,19 @@ function stepEnded(view: ContextView, position: number): ContextView {
   };
 }
 
-/** The next turn has all messages and the agent's own instructions again. */
+/** The next turn has all messages, and the agent's own instructions and model again. */
 function turnEnded(view: ContextView, position: number): ContextView {
-  const { edit, instructions, instructionsDigest, ...rest } = stepEnded(view, position);
-  if (edit === undefined && (instructions ?? instructionsDigest) === undefined)
-    return stepEnded(view, position);
-  return { ...rest, changed: position };
+  const { edit, instructions, instructionsDigest, ...rest } = failoverEnded(
+    stepEnded(view, position),
+    position,
+  );
+  const isSame = edit === undefined && (instructions ?? instructionsDigest) === undefined;
+  return isSame ? rest : { ...rest, changed: position };
+}
+
+function failoverEnded(view: ContextView, position: number): ContextView {
+  const { failover, ...rest } = view;
+  return failover === undefined ? view : withBinding(rest, position, failover.ownBinding);
 }
 
 /** Without reductions that `isGone` names. The list is absent again when it is empty. */
@@ -170,7 +221,12 @@ function forAgent(
   position: number,
   agent: AgentDescription | undefined,
 ): ContextView {
-  return withBinding(view, position, agent === undefined ? view.binding : bindingOf(agent.model));
+  if (agent === undefined) return view;
+  const { failover } = view;
+  const ownBinding = bindingOf(agent.model);
+  const binding = bindingOf(standingModel(view, agent.model));
+  const own = failover === undefined ? view : { ...view, failover: { ...failover, ownBinding } };
+  return withBinding(own, position, binding);
 }
 
 /** From this position on, the agent's model has this binding. */
@@ -193,7 +249,7 @@ const positionSchema = z.int().positive();
  */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
-  version: 8,
+  version: 9,
   follows: "branch",
   schema: z.lazy(() =>
     z.object({
@@ -244,6 +300,15 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
           ownBinding: z.string().exactOptional(),
         })
         .exactOptional(),
+      failover: z
+        .object({
+          moves: z.array(z.object({ from: modelNameSchema, to: modelNameSchema })),
+          position: positionSchema,
+          step: positionSchema,
+          attempt: z.int().nonnegative(),
+          ownBinding: z.string().exactOptional(),
+        })
+        .exactOptional(),
     }),
   ),
   initial: { compactions: [], prunings: [], cuts: [], omissions: [], changed: 0, bindings: [] },
@@ -256,6 +321,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       if (view.bindings.includes(binding)) return view;
       return { ...view, bindings: [...view.bindings, binding] };
     },
+    "step.failed-over": failedOver,
     "step.prepared": (view, { position, data }) => prepared(view, position, data),
     "step.finished": (view, { position }) => stepEnded(view, position),
     "step.failed": stepFailed,

@@ -5,6 +5,7 @@
 
 import type { ContextView } from "./context-view.ts";
 import type { HistoryState, StepItem } from "./history-item.ts";
+import { saysNothing } from "./prompt-step.ts";
 import { promptMessages } from "./prompt.ts";
 
 /** Empty replies in a row after which nothing more is expected of the provider. */
@@ -50,6 +51,25 @@ export function awaitedCalls({ items, turn }: HistoryState): readonly string[] {
     }
   }
   return [...waiting];
+}
+
+/**
+ * What a step has put out, in all of its attempts: words and calls that can be kept, or effects whose outcome only the
+ * provider knows that ran the call.
+ */
+export function outputOf(history: HistoryState, step: number): "nothing" | "words" | "effects" {
+  const { items, open } = history;
+  const parts = [...items, ...(open === undefined ? [] : [open])].flatMap((item) =>
+    item.kind === "step" && item.step === step ? item.parts : [],
+  );
+  const results = new Set(
+    parts.flatMap((part) => (part.kind === "provider-result" ? [part.callId] : [])),
+  );
+  const isUnknown = parts.some(
+    (part) => part.kind === "provider-call" && !results.has(part.callId),
+  );
+  if (isUnknown || awaitedCalls(history).length > 0) return "effects";
+  return saysNothing(parts) ? "nothing" : "words";
 }
 
 /** Whether the provider has sent nothing for some replies. The history leaves out steps without parts. */

@@ -28,8 +28,8 @@ export {
   coveredBy,
   itemRanges,
 } from "./compactions.ts";
-export { type ContextView, contextView, withBinding } from "./context-view.ts";
-export { awaitedCalls, deferredCalls } from "./deferred-calls.ts";
+export { type ContextView, contextView, standingModel, withBinding } from "./context-view.ts";
+export { awaitedCalls, outputOf, deferredCalls } from "./deferred-calls.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export {
   type ApprovalDecision,

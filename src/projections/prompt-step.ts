@@ -237,7 +237,7 @@ export function isSilent({ status, finishReason, parts }: StepItem): boolean {
   return status === "finished" && isWhole && saysNothing(parts);
 }
 
-function saysNothing(parts: readonly HistoryPart[]): boolean {
+export function saysNothing(parts: readonly HistoryPart[]): boolean {
   return parts.every((part) => {
     switch (part.kind) {
       case "text":

@@ -19,7 +19,7 @@ export type SpanKind =
 
 export interface TimelineSpan {
   readonly kind: SpanKind;
-  /** The tool's name, or why an attempt failed. */
+  /** The tool's name, or why an attempt failed and which other model took over. */
   readonly label?: string;
   /** Milliseconds since the step began. */
   readonly from: number;
@@ -34,6 +34,7 @@ export interface StepTimeline {
   readonly turn: number;
   readonly step: number;
   readonly attempts: number;
+  /** Of its last attempt. */
   readonly model: ModelName;
   /** The position and the time (epoch milliseconds) of its first `step.started`. */
   readonly position: number;
@@ -83,6 +84,9 @@ class OpenStep {
   readonly #began: SessionEvent<"step.started">;
   readonly #spans: OpenSpan[] = [];
   readonly #open = new Map<string, OpenSpan>();
+  #model: ModelName;
+  /** The model that takes over. */
+  #next: string | undefined;
   #attempts = 1;
   #attemptAt: number;
   #firstToken: { readonly time: number; readonly afterMs: number } | undefined;
@@ -95,6 +99,7 @@ class OpenStep {
   constructor(began: SessionEvent<"step.started">) {
     this.step = began.data.step;
     this.#began = began;
+    this.#model = began.data.model;
     this.#attemptAt = began.time;
     this.#lastAt = began.time;
     this.#begin("waiting", "", began.time);
@@ -102,6 +107,8 @@ class OpenStep {
 
   retry({ time, data }: SessionEvent<"step.started">): void {
     this.#attempts = data.attempt;
+    this.#model = data.model;
+    this.#next = undefined;
     this.#attemptAt = time;
     this.#lastTokenAt = undefined;
     this.#end("retry", "", time);
@@ -127,9 +134,12 @@ class OpenStep {
         return this.#end("reasoning", event.data.id, time);
       case "part.tool-input-end":
         return this.#end("input", event.data.id, time);
+      case "step.failed-over":
+        this.#next = event.data.to.modelId;
+        return;
       case "step.retrying":
         this.#closeStream(time);
-        return this.#begin("retry", "", time, event.data.kind);
+        return this.#begin("retry", "", time, this.#whyRetried(event));
       case "step.finished":
       case "step.failed":
       case "step.interrupted":
@@ -142,6 +152,10 @@ class OpenStep {
       default:
         this.#seeTool(event);
     }
+  }
+
+  #whyRetried({ data: { kind } }: SessionEvent<"step.retrying">): string | undefined {
+    return this.#next === undefined ? kind : `${kind ?? "failed"}, then ${this.#next}`;
   }
 
   #seeTool(event: SessionEvent): void {
@@ -175,7 +189,7 @@ class OpenStep {
   }
 
   timeline(): StepTimeline {
-    const { turn, step, model } = this.#began.data;
+    const { turn, step } = this.#began.data;
     const startedAt = this.#began.time;
     const first = this.#firstToken;
     const streamMs = first === undefined ? 0 : (this.#streamEnd ?? this.#lastAt) - first.time;
@@ -184,7 +198,7 @@ class OpenStep {
       turn,
       step,
       attempts: this.#attempts,
-      model,
+      model: this.#model,
       position: this.#began.position,
       startedAt,
       ...(this.#outcome === undefined ? {} : { outcome: this.#outcome }),

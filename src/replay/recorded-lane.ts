@@ -13,6 +13,7 @@ import type { Timer } from "../shared/index.ts";
 import { isNextBelieved, waitEnd } from "./recorded-endings.ts";
 import type { RecordedOrder } from "./recorded-order.ts";
 import {
+  recordedFailover,
   recordedLimit,
   recordedPreparations,
   recordedTexts,
@@ -118,6 +119,7 @@ export class RecordedLane implements StageLane {
     return {
       clock: () => events[Math.min(order.position, events.length - 1)]?.time ?? 0,
       recordedLimit: (position) => recordedLimit(events, position),
+      recordedFailover: (position) => recordedFailover(events, position),
       // Earlier releases recorded none.
       recordedTexts: (position) => (hasTexts ? recordedTexts(events, position) : undefined),
       ...defined({ recordedPreparation: preparation }),

@@ -116,6 +116,7 @@ const answers: ReadonlySet<EventType> = new Set<EventType>([
   "message.delivered",
   "blob.stored",
   "step.prepared",
+  "step.failed-over",
   "prompt.text",
   "prompt.configured",
   "step.started",
@@ -157,6 +158,17 @@ export function recordedTexts(
     if (event?.type !== "prompt.text" && event?.type !== "prompt.configured") return found;
     found.push(event);
   }
+}
+
+/** The recorded move to another model, if it is the next event after calls that are skipped. */
+export function recordedFailover(
+  events: readonly SessionEvent[],
+  position: number,
+): EventBody<"step.failed-over"> | undefined {
+  let next = position;
+  while (events[next]?.type === "tool.skipped") next += 1;
+  const event = events[next];
+  return event?.type === "step.failed-over" ? { type: event.type, data: event.data } : undefined;
 }
 
 /** The recorded end or wait of a turn at a limit of spending, if it is the next event. */

@@ -82,6 +82,7 @@ import { subAgentRunner } from "./live/sub-agents.ts";
 import { SessionInbox } from "./elsewhere/inbox.ts";
 import type { Session } from "./api/session.ts";
 import { BillModel } from "./figures/bill-model.ts";
+import { type Circuit, Circuits } from "./model/circuits.ts";
 import { SpendingLedger } from "./figures/spending-ledger.ts";
 import { billRows, type BillQuery, type BillRow } from "../context/index.ts";
 
@@ -101,6 +102,7 @@ export class OpenRuntime implements Runtime {
   /** `close` waits for it: it reads the log. */
   readonly #reading = new Unfinished();
   #inbox: SessionInbox | undefined;
+  #circuits: Circuits | undefined;
   readonly #closed = new AbortController();
   #unshare: () => Promise<void> = async () => {};
   readonly #consumers: Consumers;
@@ -129,6 +131,8 @@ export class OpenRuntime implements Runtime {
     });
     const spending = { log, bill: this.#bill, clock, ready, prices: agents.prices.bind(agents) };
     const ledger = limits && new SpendingLedger({ ...spending, limits });
+    const { circuitBreaker = {} } = options;
+    if (circuitBreaker !== false) this.#circuits = new Circuits(circuitBreaker, clock);
     const background = (this.#background = new Background({ timer, onWarning }));
     this.#resumes = new Background({ timer, onWarning, concurrency: RESUMED_AT_ONCE });
     this.#later = new LaterMessages({ live: () => this.#liveSessions, clock, timer, onWarning });
@@ -142,6 +146,7 @@ export class OpenRuntime implements Runtime {
       onAbandoned: (actor, children) => this.#sessions.cancelAbandoned(actor, children),
       onRecorded: (actor, event) => this.#lists.recorded(actor, event),
       ledger,
+      circuits: this.#circuits,
       onWarning,
       background,
       // A replay records the coming of the time when the recording does.
@@ -241,6 +246,10 @@ export class OpenRuntime implements Runtime {
     this.#liveSessions.assertOpen("any");
     await this.#reading.add(this.#bill.caughtUp());
     return billRows(this.#bill.cells(), own);
+  }
+
+  circuits(): readonly Circuit[] {
+    return this.#circuits?.list() ?? [];
   }
 
   async resumeAll(options: ResumeOptions = {}): Promise<ResumedSessions> {

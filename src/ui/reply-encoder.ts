@@ -79,6 +79,8 @@ function encodedWhole(state: EncoderState, event: SessionEvent, options: UIOptio
     }
     case "step.started":
       return stepStarted(state, event);
+    case "step.failed-over":
+      return stepFailedOver(state, event);
     case "step.retrying":
       return stepRetrying(state, event);
     case "context.reduced":
@@ -150,15 +152,6 @@ function stepEnded(
   state: EncoderState,
   { type, data }: SessionEvent<"step.finished" | "step.failed" | "step.interrupted">,
 ): Encoded {
-  const { blocks, inputs } = state.step;
-  const open = blocks.map(({ kind, id }): SessionChunk => ({ type: `${kind}-end`, id }));
-  const cutOff = inputs.map(({ callId, toolName }): SessionChunk => ({
-    type: "tool-input-error",
-    toolCallId: callId,
-    toolName,
-    input: null,
-    errorText: "The call was cut off before its input was complete.",
-  }));
   const { inputTokens, outputTokens } = state.usage;
   return {
     state: {
@@ -169,8 +162,23 @@ function stepEnded(
       },
       step: { ...state.step, blocks: [], inputs: [] },
     },
-    chunks: [...open, ...(type === "step.finished" ? [] : cutOff), { type: "finish-step" }],
+    chunks: stepEndChunks(state.step, type !== "step.finished"),
   };
+}
+
+function stepEndChunks(
+  { blocks, inputs }: StepProgress,
+  isCutOff: boolean,
+): readonly SessionChunk[] {
+  const open = blocks.map(({ kind, id }): SessionChunk => ({ type: `${kind}-end`, id }));
+  const cutOff = inputs.map(({ callId, toolName }): SessionChunk => ({
+    type: "tool-input-error",
+    toolCallId: callId,
+    toolName,
+    input: null,
+    errorText: "The call was cut off before its input was complete.",
+  }));
+  return [...open, ...(isCutOff ? cutOff : []), { type: "finish-step" }];
 }
 
 type ToolEvent = SessionEvent<
@@ -340,10 +348,26 @@ function stepStarted(
   };
 }
 
+/** What was said stays, as another model goes on from it: then the attempt is a step of its own. */
+function stepFailedOver(state: EncoderState, { data }: SessionEvent<"step.failed-over">): Encoded {
+  const notice: SessionChunk = {
+    type: "data-notice",
+    data: { kind: "failed-over" },
+    transient: true,
+  };
+  // Before the first attempt of a step, there is nothing of it.
+  if (data.attempt === undefined || !state.step.says) return said(state, notice);
+  return {
+    state: { ...state, step: noStep },
+    chunks: [...stepEndChunks(state.step, true), notice],
+  };
+}
+
 function stepRetrying(
   state: EncoderState,
   { data: { step, attempt, delayMs } }: SessionEvent<"step.retrying">,
 ): Encoded {
+  if (!state.step.started) return quiet(state);
   return {
     state: { ...state, step: again(state.step, step) },
     chunks: [

@@ -47,6 +47,8 @@ export type SessionData = {
   /** What the session is doing. Transient: it is part of the stream, never of a message. */
   notice:
     | { readonly kind: "retrying"; readonly attempt: number; readonly delayMs: number }
+    /** Another model takes over; `model` of the message's metadata is the one that answered. */
+    | { readonly kind: "failed-over" }
     | { readonly kind: "recovered" };
 };
 

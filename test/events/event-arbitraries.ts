@@ -353,6 +353,16 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     { step: position, attempt: position, delayMs: count, kind: failureKind, error, usage },
     { requiredKeys: ["step", "attempt", "delayMs", "error"] },
   ),
+  "step.failed-over": fc.record(
+    {
+      step: position,
+      attempt: position,
+      from: modelName,
+      to: modelName,
+      why: fc.oneof(failureKind, fc.constantFrom("circuit-open", "not-in-agent")),
+    },
+    { requiredKeys: ["step", "from", "to", "why"] },
+  ),
   "step.finished": fc.record(
     {
       step: position,

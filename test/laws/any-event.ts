@@ -261,6 +261,16 @@ const anyData: AnyData = {
     { step: few, attempt: few, delayMs: tokens, error, usage },
     { requiredKeys: ["step", "attempt", "delayMs", "error"] },
   ),
+  "step.failed-over": fc.record(
+    {
+      step: few,
+      attempt: few,
+      from: model,
+      to: fc.constant({ provider: "other", modelId: "any" }),
+      why: fc.constantFrom("overloaded", "circuit-open", "not-in-agent"),
+    },
+    { requiredKeys: ["step", "from", "to", "why"] },
+  ),
   "step.finished": fc.record({
     step: few,
     finishReason: fc.constantFrom(

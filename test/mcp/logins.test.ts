@@ -217,9 +217,7 @@ describe("a callback", () => {
     await expect(
       open.servers.finishLogin(new URLSearchParams("state=x&code=y"), anyone),
     ).rejects.toEqual(failed("COMMAND_REFUSED"));
-    await expect(open.servers.finishLogin(query, () => false)).rejects.toEqual(
-      failed("FORBIDDEN"),
-    );
+    await expect(open.servers.finishLogin(query, () => false)).rejects.toEqual(failed("FORBIDDEN"));
     expect(await open.servers.finishLogin(query, anyone)).toEqual({
       server: "own",
       account: "ann",

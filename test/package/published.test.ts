@@ -177,9 +177,9 @@ afterAll(async () => {
 });
 
 describe("the published package", () => {
-  it("has at most 2.47 MB", () => {
+  it("has at most 2.5 MB", () => {
     expect(tarballBytes).toBeGreaterThan(0);
-    expect(tarballBytes).toBeLessThanOrEqual(2_470_000);
+    expect(tarballBytes).toBeLessThanOrEqual(2_500_000);
   });
 
   it.each(entryPoints)(
@@ -193,13 +193,13 @@ describe("the published package", () => {
     },
   );
 
-  it("turnlog loads at most 1.36 MB of ours and builds at most 880 schemas, the rest when it is needed", async () => {
+  it("turnlog loads at most 1.37 MB of ours and builds at most 880 schemas, the rest when it is needed", async () => {
     const { files } = await loaded("turnlog");
     const ours = files.filter((file) => file.startsWith("node_modules/turnlog/"));
     const sizes = await Promise.all(
       ours.map(async (file) => (await stat(join(consumer, file))).size),
     );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_360_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_370_000);
     const program = `
       let schemas = 0;
       globalThis.__zod_globalConfig = { postProcessor: () => { schemas += 1; } };

@@ -67,6 +67,12 @@ export function orderCheck(): Check {
         return onStepStart(event);
       case "context.overflowed":
         return onOverflow(event);
+      case "step.failed-over": {
+        const { step: number, attempt } = event.data;
+        const isOne = attempt === undefined ? number === step.number + 1 : number === step.number;
+        const isRight = attempt === undefined ? !step.open : step.open && attempt === step.attempt;
+        return isOne && isRight ? noFaults : [`step ${step.number} is the one`];
+      }
       case "context.reduced":
         return step.open && event.data.step === step.number
           ? noFaults

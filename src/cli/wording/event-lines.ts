@@ -39,6 +39,7 @@ import {
   allowedSentence,
   heldSentence,
   limitSentence,
+  failoverSentence,
   retrySentence,
   skippedWords,
   tally,
@@ -197,6 +198,8 @@ export class EventLines {
         // Providers reuse call ids in later steps.
         this.#calls = new Map();
         return [];
+      case "step.failed-over":
+        return line(failoverSentence(event), "yellow");
       case "step.retrying":
         return line(retrySentence(event), "yellow");
       case "turn.limit-reached":

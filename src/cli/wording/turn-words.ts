@@ -2,6 +2,7 @@
 
 import {
   saysSomething,
+  type FailoverReason,
   type FailureKind,
   type SessionEvent,
   type TokenUsage,
@@ -146,7 +147,19 @@ export function retrySentence({ data }: SessionEvent<"step.retrying">): string {
   const message = excerpt(error.message, MESSAGE_LENGTH);
   const what = message === "" ? failures[kind] : `${failures[kind]}: ${message}`;
   const end = /[.!?…]$/.test(what) ? "" : ".";
-  return `${what}${end} Trying again in ${duration(delayMs)} (attempt ${attempt + 1}).`;
+  const wait = delayMs === 0 ? "" : ` in ${duration(delayMs)}`;
+  return `${what}${end} Trying again${wait} (attempt ${attempt + 1}).`;
+}
+
+const moved: Readonly<Partial<Record<FailoverReason, string>>> = {
+  "circuit-open": "failed several times in a row and is not called now",
+  "not-in-agent": "took over before, but the agent has it no longer",
+};
+
+/** `one:m has failed: two:m takes over for the rest of the turn.` The error is in the next event. */
+export function failoverSentence({ data }: SessionEvent<"step.failed-over">): string {
+  const [from, to] = [data.from, data.to].map(({ provider, modelId }) => `${provider}:${modelId}`);
+  return `${from} ${moved[data.why] ?? "has failed"}: ${to} takes over for the rest of the turn.`;
 }
 
 /** Only if one more step is granted; otherwise the end of the turn gives the reason. */

@@ -154,6 +154,10 @@ export interface SessionFamily {
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }
 
+export function isSameModel(one: ModelName | undefined, other: ModelName): boolean {
+  return one === other || (one?.provider === other.provider && one.modelId === other.modelId);
+}
+
 export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({
   provider: z.string(),
   modelId: z.string(),

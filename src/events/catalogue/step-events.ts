@@ -90,6 +90,12 @@ export type FailureKind =
   | "not-a-model"
   | "unknown";
 
+/**
+ * Why another model takes over: how the one before failed, its circuit was open when the step began, or the agent has
+ * it no longer.
+ */
+export type FailoverReason = FailureKind | "circuit-open" | "not-in-agent";
+
 export interface StepFamily {
   /** A later attempt has the same `step` and a higher `attempt`. */
   "step.started": {
@@ -110,6 +116,15 @@ export interface StepFamily {
     readonly error: StoredError;
     /** Usage of the failed attempt; absent if it failed before any output. */
     readonly usage?: TokenUsage;
+  };
+  /** The rest of the turn is another model's. After a failed attempt, `step.retrying` with its error follows. */
+  "step.failed-over": {
+    readonly step: number;
+    /** The attempt that failed; absent before the step's first one. */
+    readonly attempt?: number;
+    readonly from: ModelName;
+    readonly to: ModelName;
+    readonly why: FailoverReason;
   };
   "step.finished": {
     readonly step: number;
@@ -173,7 +188,7 @@ export const usageSchema: z.ZodType<TokenUsage> = z.lazy(() =>
   }),
 );
 
-const failureKindSchema: z.ZodType<FailureKind> = z.enum([
+export const failureKinds = [
   "rate-limit",
   "overloaded",
   "network",
@@ -186,7 +201,9 @@ const failureKindSchema: z.ZodType<FailureKind> = z.enum([
   "context-overflow",
   "not-a-model",
   "unknown",
-]);
+] as const satisfies readonly FailureKind[];
+
+const failureKindSchema: z.ZodType<FailureKind> = z.enum(failureKinds);
 
 export const finishReasonSchema: z.ZodType<FinishReason> = z.enum([
   "stop",
@@ -216,6 +233,14 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
       kind: failureKindSchema.exactOptional(),
       error: storedErrorSchema,
       usage: usageSchema.exactOptional(),
+    }),
+  "step.failed-over": () =>
+    z.looseObject({
+      step,
+      attempt: z.int().positive().exactOptional(),
+      from: modelNameSchema,
+      to: modelNameSchema,
+      why: z.enum([...failureKinds, "circuit-open", "not-in-agent"]),
     }),
   "step.finished": () =>
     z.looseObject({

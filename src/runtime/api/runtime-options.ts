@@ -22,7 +22,9 @@ import type { Agent, StepSource } from "../../agent/index.ts";
 import type { ContextFor } from "../session/running-turn.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import type { RuntimeMeter } from "../figures/runtime-metrics.ts";
+import type { CircuitBreaker } from "../model/circuits.ts";
 import type { RecordedTexts } from "../session/effects.ts";
+import type { FailoverOptions } from "../session/failover.ts";
 import type { RecordedPreparation } from "../session/step-preparation.ts";
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
 import { type Timer, toStoredError } from "../../shared/index.ts";
@@ -164,6 +166,11 @@ interface RunOptions {
    * again. Default: the recorded context, else the agent's.
    */
   readonly contextFor?: ContextFor;
+  /**
+   * When steps go past a model that fails again and again, if their agent has a `fallback`. Counted over all sessions
+   * of this runtime; `circuits()` shows it. `false`: every turn tries its first model.
+   */
+  readonly circuitBreaker?: CircuitBreaker | false;
   /** Milliseconds after which an idle session is passivated. Default 60,000. */
   readonly idleAfterMs?: number;
   /** Milliseconds that a tool may run after its abort signal. Default 1,000. */
@@ -215,6 +222,8 @@ export interface TestingOptions {
   readonly recordedLimit?: (
     position: number,
   ) => EventBody<"turn.limit-reached" | "turn.held"> | undefined;
+  /** For replays: the recorded move to another model, if it comes after a position. */
+  readonly recordedFailover?: FailoverOptions["recordedFailover"];
   /** For a candidate: its model calls, watched. */
   readonly around?: (source: StepSource) => StepSource;
   /** For replays of a sub-agent: the call that created its session. */

@@ -44,6 +44,7 @@ import type {
   StoreOptions,
   TestingOptions,
 } from "./runtime-options.ts";
+import type { CircuitBreaker } from "../model/circuits.ts";
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
 import { checkToolNames } from "./named-tools.ts";
 import { metadataSchema, shortText, signal } from "../../commands/index.ts";
@@ -268,6 +269,9 @@ const schema = optionsOf<AnyRuntime>(
     contextFor: code,
     stepSource: oneOf("language-model-call", "stream-text"),
     idleAfterMs: milliseconds,
+    circuitBreaker: off(
+      optionsOf<CircuitBreaker>({ failures: several, probeAfterMs: milliseconds }, {}),
+    ),
     graceMs: milliseconds,
     onWarning: code,
     meter: implementation({
@@ -286,6 +290,7 @@ const schema = optionsOf<AnyRuntime>(
         recordedPreparation: code,
         recordedTexts: code,
         recordedLimit: code,
+        recordedFailover: code,
         around: code,
         recordedParent: parentCallSchema,
       },
@@ -327,7 +332,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
   check(schema, options, "createRuntime");
   const { testing = {}, agent: _agent, agents: _agents, ...given } = options;
   checkPlace(given);
-  const { attachments, bill, blobs, limits, mcp } = given;
+  const { attachments, bill, blobs, circuitBreaker, limits, mcp } = given;
   const { clock, random, newId } = testing;
   return {
     ...given,
@@ -338,6 +343,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
     ...(mcp && { mcp: ownCopy(mcp) }),
     ...(limits && { limits: ownCopy(limits) }),
     ...(bill && { bill: ownCopy(bill) }),
+    ...(circuitBreaker && { circuitBreaker: { ...circuitBreaker } }),
     ...(clock && {
       clock: answering("testing.clock", clock, Number.isFinite, "a number of epoch milliseconds"),
     }),

@@ -21,6 +21,7 @@ import type {
 } from "../../archive/index.ts";
 import type { DeletionOptions } from "../../commands/index.ts";
 import type { BillQuery, BillRow } from "../../context/index.ts";
+import type { Circuit } from "../model/circuits.ts";
 import type { Consumer, ConsumeOptions, ConsumerHandler } from "./consumers.ts";
 import type { Session } from "./session.ts";
 import type {
@@ -193,6 +194,11 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * @throws TurnlogError `LOG_DAMAGED` if a session cannot be read: then nothing is removed
    */
   collectBlobs(): Promise<CollectedBlobs>;
+  /**
+   * The models and providers that failed for good and have not answered since. Steps go past those whose circuit is
+   * open, if their agent has a `fallback`. Empty with `circuitBreaker: false`.
+   */
+  circuits(): readonly Circuit[];
   /**
    * Permanently redacts content of a session, as `Session.redact` does.
    * @throws TurnlogError as `Session.redact`, `RUNTIME_CLOSED`

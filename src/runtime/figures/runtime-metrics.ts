@@ -1,7 +1,8 @@
 /** Figures for operators by OpenTelemetry's API, taken from the events that live sessions record. */
 
-import type { SessionEvent } from "../../events/index.ts";
+import type { ModelName, SessionEvent } from "../../events/index.ts";
 import { type KnownLimits, uncheckedCallCost } from "../../context/index.ts";
+import type { Circuits } from "../model/circuits.ts";
 import { openCalls } from "../../machines/index.ts";
 import { ownSteps } from "../../projections/index.ts";
 import type { SessionState } from "../../state/index.ts";
@@ -27,7 +28,11 @@ export interface RuntimeMeter {
     name: string,
     options: Options,
   ): {
-    addCallback(look: (result: { observe(value: number): void }) => void): void;
+    addCallback(
+      look: (result: {
+        observe(value: number, attributes?: Readonly<Record<string, string>>): void;
+      }) => void,
+    ): void;
   };
 }
 
@@ -44,13 +49,14 @@ export class RuntimeMetrics {
   readonly #turns: Counter;
   readonly #compactions: Counter;
   readonly #recoveries: Counter;
+  readonly #failovers: Counter;
   readonly #firstToken: Recorder;
   readonly #cost: Counter;
   readonly #input: Counter;
   readonly #read: Counter;
   readonly #written: Counter;
 
-  constructor(meter: RuntimeMeter, liveSessions: () => number) {
+  constructor(meter: RuntimeMeter, liveSessions: () => number, circuits?: Circuits) {
     const counter = (name: string, unit: string, description: string): Counter =>
       meter.createCounter(`turnlog.${name}`, { unit: `{${unit}}`, description });
     this.#events = counter("events", "event", "Recorded events");
@@ -61,6 +67,7 @@ export class RuntimeMetrics {
       "recovery",
       "Turns found unfinished, by their outcome",
     );
+    this.#failovers = counter("failovers", "failover", "Steps that another model took over");
     const tokens = (name: string, description: string): Counter =>
       counter(name, "token", description);
     this.#cost = meter.createCounter("turnlog.cost", {
@@ -85,6 +92,19 @@ export class RuntimeMetrics {
       this.#sum("messages"),
     );
     gauge("calls.waiting", "call", "Calls that wait for people", () => this.#sum("people"));
+    meter
+      .createObservableGauge("turnlog.circuits.failing", {
+        unit: "{failure}",
+        description:
+          "Failures for good in a row of a provider or model that has not answered since",
+      })
+      .addCallback((result) => {
+        for (const { provider, modelId, state, failures } of circuits?.list() ?? [])
+          result.observe(failures, {
+            model: modelId === undefined ? provider : modelText({ provider, modelId }),
+            state,
+          });
+      });
   }
 
   /** `known`: the prices of the session's agent. */
@@ -107,6 +127,10 @@ export class RuntimeMetrics {
         return this.#turns.add(1, { reason: event.data.reason });
       case "context.compacted":
         return this.#compactions.add(1);
+      case "step.failed-over": {
+        const { from, to, why } = event.data;
+        return this.#failovers.add(1, { from: modelText(from), to: modelText(to), why });
+      }
       case "session.recovered":
         return this.#recoveries.add(1, { policy: event.data.policy });
       default:
@@ -131,7 +155,7 @@ export class RuntimeMetrics {
     if (call === undefined) return;
     const { model, time, usage: used } = call;
     const purpose = isStep ? "answer" : event.type === "step.retrying" ? "retry" : "summary";
-    const of = { purpose, ...(model && { model: `${model.provider}:${model.modelId}` }) };
+    const of = { purpose, ...(model && { model: modelText(model) }) };
     const dollars = model && uncheckedCallCost(model, used, time, known);
     if (dollars !== undefined) this.#cost.add(dollars, of);
     this.#input.add(used.inputTokens, of);
@@ -151,4 +175,8 @@ export class RuntimeMetrics {
     for (const waiting of this.#waiting.values()) sum += waiting[what];
     return sum;
   }
+}
+
+function modelText({ provider, modelId }: ModelName): string {
+  return `${provider}:${modelId}`;
 }

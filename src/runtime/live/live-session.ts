@@ -17,9 +17,10 @@ import { type Background, DEFAULT_GRACE_MS, systemTimer } from "../../shared/ind
 import { giveBack, claimOf } from "./claims.ts";
 import type { AgentNames } from "./agent-registry.ts";
 import type { SessionAgent } from "./agent-of-session.ts";
+import type { Circuits } from "../model/circuits.ts";
 import type { SpendingLedger } from "../figures/spending-ledger.ts";
 import type { HeldValues } from "../session/turn-values.ts";
-import type { LimitReached } from "../session/effects.ts";
+import type { LimitReached } from "../session/turn-limits.ts";
 import { SnapshotWriter } from "../session/snapshot-writer.ts";
 import { SessionActor } from "../session/actor.ts";
 import { openChain } from "../session/writer.ts";
@@ -68,6 +69,7 @@ export interface ActivationHost {
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
   /** Undefined without limits of spending. */
   readonly ledger: SpendingLedger | undefined;
+  readonly circuits: Circuits | undefined;
   readonly onFailure: (actor: SessionActor, claim: Claim) => void;
   /** Called with the sessions of sub-agents whose calls a recovery has ended. */
   readonly onAbandoned: (actor: SessionActor, children: readonly string[]) => void;
@@ -202,6 +204,8 @@ async function activateClaimed(
       recordedPreparation: options.recordedPreparation,
       recordedTexts: options.recordedTexts,
       limitReached: limitReached(agent, host),
+      circuits: host.circuits,
+      recordedFailover: options.recordedFailover,
       readSpending: () => readSpending(actor, host),
       onFailure: (error) => {
         host.onFailure(actor, claim);

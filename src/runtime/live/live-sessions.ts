@@ -39,7 +39,15 @@ interface Later {
 
 export interface LiveSessionsOptions extends Pick<
   ActivationHost,
-  "options" | "log" | "blobs" | "ledger" | "onWarning" | "background" | "delegate" | "onAbandoned"
+  | "options"
+  | "log"
+  | "blobs"
+  | "ledger"
+  | "circuits"
+  | "onWarning"
+  | "background"
+  | "delegate"
+  | "onAbandoned"
 > {
   readonly agents: AgentRegistry;
   readonly mcp: OpenMcpServers | undefined;
@@ -77,7 +85,8 @@ export class LiveSessions {
     this.#later = later;
     this.#onRecorded = onRecorded;
     const { meter } = host.options;
-    if (meter !== undefined) this.#metrics = new RuntimeMetrics(meter, () => this.#live.size);
+    if (meter !== undefined)
+      this.#metrics = new RuntimeMetrics(meter, () => this.#live.size, host.circuits);
     this.#host = {
       ...host,
       held: this.held,

@@ -23,8 +23,10 @@ import {
   type CallObserver,
   callLimits,
   CallWatch,
-  longestRetryDelayMs,
+  hastyLimits,
   maxAttempts,
+  retryLimits,
+  type RetryLimits,
   sentTools,
   type StepOutput,
   type StepRequest,
@@ -37,7 +39,13 @@ import { checkedUsage, type SentPrompt } from "./checked-usage.ts";
 import { emptyReply, emptyStop, replyEnd } from "./reply-end.ts";
 import { loadedFor } from "./call-request.ts";
 import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
-import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
+import {
+  brokenStream,
+  hasNoModel,
+  type ProviderFailure,
+  providerFailure,
+  retryDelayMs,
+} from "./provider-failure.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
 export interface ModelStep {
@@ -65,6 +73,10 @@ export interface ModelStep {
   readonly isReplay: boolean;
   /** What is left out before a refused conversation is sent again; undefined if it is not. */
   readonly reduced: (kind: FailureKind, error: StoredError) => EventBody | undefined;
+  /** The move to another model after a failure for good; undefined if none takes over. */
+  readonly failover: (kind: FailureKind, isSpent: boolean) => EventBody | undefined;
+  /** Called when the model has answered, or has failed for good. */
+  readonly onEnd: (kind?: FailureKind) => void;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
@@ -157,7 +169,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
   }
   if (error === undefined && !signal.aborted && !run.isReplay) {
     const empty = hasContent ? undefined : emptyReply(end, contentType);
-    const whole = empty ?? askedAgain(run, replyEnd(end));
+    const whole = empty ?? withheld(run, askedAgain(run, replyEnd(end)));
     if (whole instanceof Error) {
       // Recorded as a provider's error, so that a replay repeats it, and its usage with it.
       error = toStoredError(whole);
@@ -210,6 +222,13 @@ function askedAgain({ recorder, agent }: ModelStep, end: End | Error): End | Err
   return wasEmpty ? end : emptyStop();
 }
 
+/** A reply that its provider withheld is an error if another model may give it. */
+function withheld({ failover }: ModelStep, end: End | Error): End | Error {
+  if (end instanceof Error || end.finishReason !== "content-filter") return end;
+  if (failover("content-filter", true) === undefined) return end;
+  return new Error("The provider's content_filter has ended the reply.");
+}
+
 function latenessOf({ lateness }: CallWatch): StoredError | undefined {
   return lateness === undefined ? undefined : toStoredError(lateness);
 }
@@ -238,19 +257,22 @@ async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise
 
 /** The events at the end of the call. Before a retry, the calls of the attempt are skipped. */
 function ending(
-  { recorder, agent, signal, mayBeShorter, reduced, clock, random }: ModelStep,
+  run: ModelStep,
   step: number,
   { end, error, sent, hasContent, hasReply }: Streamed,
 ): readonly EventBody[] {
-  const { attempt, stopping } = recorder.state.machine.context;
+  const { recorder, agent, signal, mayBeShorter, reduced, onEnd, clock, random } = run;
+  const { attempt } = recorder.state.machine.context;
   const estimate = (): TokenUsage => estimateSpent(recorder.state.usage, recorder.state.history);
   const isBelieved = recorder.believesBill() || sent === undefined;
   const usage: TokenUsage =
     end?.usage === undefined || isBelieved
       ? (end?.usage ?? estimate())
       : checkedUsage(end.usage, estimate, sent);
-  if (error === undefined && end !== undefined)
+  if (error === undefined && end !== undefined) {
+    onEnd();
     return [finished(step, end, usage, deferred(recorder, agent))];
+  }
   if (signal.aborted) {
     return [{ type: "step.interrupted", data: { step, reason: "cancelled", usage } }];
   }
@@ -265,18 +287,38 @@ function ending(
     const again = { step, attempt, delayMs: 0, kind, error: stored };
     return [less, { type: "step.retrying", data: again }];
   }
-  const delayMs =
-    stopping === undefined
-      ? retryDelayMs(failure, attempt, random(), longestRetryDelayMs(agent))
-      : undefined;
-  if (delayMs === undefined || attempt >= maxAttempts(agent)) {
+  const own = kind === "invalid-request" && hasNoModel(stored) ? "not-a-model" : kind;
+  const { delayMs, next } = afterwards(run, failure, own);
+  if (delayMs === undefined) {
+    onEnd(own);
     return [{ type: "step.failed", data: { step, kind, error: stored, usage } }];
   }
+  if (next !== undefined) onEnd(own);
   const spent = hasContent || end !== undefined ? { usage } : {};
   return [
     ...abandonedCalls(recorder, step),
+    ...(next === undefined ? [] : [next]),
     { type: "step.retrying", data: { step, attempt, delayMs, kind, error: stored, ...spent } },
   ];
+}
+
+/** The wait before the next attempt, and the move to its model if it is another one. No wait: there is none. */
+function afterwards(
+  { recorder, agent, failover, random }: ModelStep,
+  failure: ProviderFailure,
+  kind: FailureKind,
+): { readonly delayMs: number | undefined; readonly next?: EventBody } {
+  const { machine, view } = recorder.state;
+  const { step, attempt, stopping } = machine.context;
+  if (stopping !== undefined) return { delayMs: undefined };
+  // The attempts of this model.
+  const tried = attempt - (view.failover?.step === step ? view.failover.attempt : 0);
+  const chance = random();
+  const within = ({ attempts, delayMs: longest }: RetryLimits): number | undefined =>
+    tried < attempts ? retryDelayMs(failure, tried, chance, longest) : undefined;
+  const next = failover(kind, within(hastyLimits(agent, kind)) === undefined);
+  if (next !== undefined) return { delayMs: 0, next };
+  return { delayMs: within(retryLimits(agent)) };
 }
 
 /** The provider's calls whose results the next step may bring. */

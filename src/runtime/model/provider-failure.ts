@@ -120,6 +120,13 @@ export function providerFailure(error: StoredError, now: number): ProviderFailur
   };
 }
 
+/** Whether the provider has no such model. Its kind is that of other invalid requests, as in every release. */
+export function hasNoModel(error: StoredError): boolean {
+  const fields = errorSchema.parse(error);
+  const names = /model_not_found|DeploymentNotFound|model identifier/i;
+  return statusOf(fields) === 404 || names.test(textOf(fields));
+}
+
 function kindOf(fields: ErrorFields, error: StoredError): FailureKind {
   const { name } = fields;
   const statusCode = statusOf(fields);

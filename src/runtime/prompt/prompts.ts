@@ -121,6 +121,17 @@ export class SessionPrompts {
     return next;
   }
 
+  /** The prompt for another model that takes over a step, after the stages that need no compaction. */
+  refitted(): Place {
+    const { recorder } = this.#context;
+    for (const stage of beforeStep) {
+      const event = stage.now(this.next());
+      if (event !== undefined && event.type !== "context.compaction-started")
+        recorder.record(event);
+    }
+    return this.next();
+  }
+
   /** The agent with `read_tool_output` bound to this session. */
   equipped(): Agent {
     return bindReader(this.#setup.prepared.agent, (request) => readResult(this.next(), request));

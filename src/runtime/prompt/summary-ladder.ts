@@ -16,9 +16,8 @@ import {
   type FinishReason,
 } from "../../events/index.ts";
 import {
-  longestRetryDelayMs,
-  maxAttempts,
   nameOf,
+  retryLimits,
   type Agent,
   type StepSource,
   callLimits,
@@ -137,9 +136,10 @@ async function patientCall(
       believesBill: () => recorder.believesBill(),
     });
     if (answer.error === undefined || signal.aborted) return answer;
-    if (attempt >= maxAttempts(agent)) return answer;
+    const limits = retryLimits(agent);
+    if (attempt >= limits.attempts) return answer;
     const failure = providerFailure(answer.error, clock());
-    const delayMs = retryDelayMs(failure, attempt, random(), longestRetryDelayMs(agent));
+    const delayMs = retryDelayMs(failure, attempt, random(), limits.delayMs);
     if (delayMs === undefined) return answer;
     await waited(timer, delayMs, { kind: "summary-retry" }, signal);
   }

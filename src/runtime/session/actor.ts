@@ -30,7 +30,9 @@ import {
   type SessionState,
 } from "../../state/index.ts";
 import { type SessionChain, SessionWriter } from "./writer.ts";
-import { SessionEffects, type LimitReached, type RecordedTexts } from "./effects.ts";
+import type { FailoverOptions } from "./failover.ts";
+import { SessionEffects, type RecordedTexts } from "./effects.ts";
+import type { LimitReached } from "./turn-limits.ts";
 import type { RecordedPreparation } from "./step-preparation.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
@@ -63,6 +65,8 @@ export interface SessionActorOptions {
   readonly recordedTexts: RecordedTexts | undefined;
   /** The event that ends or holds the turn if its next call would pass a limit of spending. */
   readonly limitReached: LimitReached | undefined;
+  readonly circuits: FailoverOptions["circuits"];
+  readonly recordedFailover: FailoverOptions["recordedFailover"];
   readonly readSpending: () => Promise<void> | undefined;
   readonly blobs: SessionBlobs;
   readonly chain: SessionChain | undefined;

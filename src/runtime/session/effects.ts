@@ -3,16 +3,17 @@
  * the model and the tools, context is freed, the turn ends.
  */
 
-import type { EventBody, ModelName, SessionEvent, StoredError } from "../../events/index.ts";
+import type { EventBody, SessionEvent, StoredError } from "../../events/index.ts";
 import type { Effect } from "../../machines/index.ts";
 import { promptDigest, settingsEvent, textEvent } from "../../projections/index.ts";
 import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
 import type { Place } from "../prompt/context-figures.ts";
 import { SessionPrompts, type PromptContext } from "../prompt/prompts.ts";
-import { type SessionRecorder, settlement } from "../../state/index.ts";
+import { settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
 import { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
 import { refusal } from "../../commands/index.ts";
+import { Failover, type FailoverOptions } from "./failover.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { StepAttempt, stepCancelled, stepFailed, type StepAttemptOptions } from "./step-attempt.ts";
 import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
@@ -21,15 +22,18 @@ import { repetition, TurnClock } from "./turn-limits.ts";
 import type { ModelCatalogue } from "../../context/index.ts";
 import { withExpansion, type SessionBlobs } from "../../media/index.ts";
 
-type AttemptOptions = Omit<StepAttemptOptions, "turn" | "lifecycle" | "prompts" | "signal">;
+type AttemptOptions = Omit<
+  StepAttemptOptions,
+  "turn" | "lifecycle" | "prompts" | "failover" | "signal"
+>;
 
 export interface SessionEffectsOptions
   extends
     AttemptOptions,
     Omit<RunningTurnOptions, "agent">,
     Pick<RunningAgentOptions, "catalogue">,
+    Omit<FailoverOptions, "recorder">,
     Pick<StepBoundaryOptions, "recordedPreparation" | "readSpending"> {
-  readonly limitReached: LimitReached | undefined;
   /** Given in a replay: the recorded texts that follow a position. It answers undefined if none were recorded. */
   readonly recordedTexts: RecordedTexts | undefined;
   /** A replay calls no callbacks. */
@@ -40,18 +44,12 @@ export type RecordedTexts = (
   position: number,
 ) => readonly EventBody<"prompt.text" | "prompt.configured">[] | undefined;
 
-/** @param promptTokens - The estimate of the next prompt; undefined before it is made */
-export type LimitReached = (
-  recorder: Pick<SessionRecorder, "session" | "state">,
-  model: ModelName,
-  promptTokens: number | undefined,
-) => EventBody<"turn.limit-reached" | "turn.held"> | undefined;
-
 export class SessionEffects implements Disposable {
   readonly #options: SessionEffectsOptions;
   readonly #agent: RunningAgent;
   readonly turn: RunningTurn;
   readonly #boundary: StepBoundary;
+  readonly #failover: Failover;
   /** Undefined in a replay. */
   readonly #lifecycle: TurnLifecycle | undefined;
   readonly #clock: TurnClock;
@@ -63,6 +61,7 @@ export class SessionEffects implements Disposable {
 
   constructor(prepared: PreparedAgent, options: SessionEffectsOptions) {
     this.#options = options;
+    this.#failover = new Failover(options);
     this.#agent = new RunningAgent(prepared, options);
     const agent = (): Agent => this.#agent.own.agent;
     this.turn = new RunningTurn({ ...options, agent });
@@ -160,7 +159,7 @@ export class SessionEffects implements Disposable {
 
   #enterStep(prepared: PreparedAgent): void {
     const { step } = this.#options.recorder.state.machine.context;
-    this.#agent.use(prepared);
+    this.#agent.use(this.#failover.begin(prepared));
     // A compaction would be spent in vain.
     if (this.#isOutOfBudget()) return;
     const next = this.prompts.beforeStep();
@@ -231,10 +230,14 @@ export class SessionEffects implements Disposable {
     const { step, attempt, delayMs } = event.data;
     const { signal } = this.#stop;
     const { timer, recorder } = this.#options;
-    // A reduced prompt is sent at once: nothing comes between.
-    const isReduced = recorder.state.view.reductions?.at(-1)?.position === event.position - 1;
-    const isDue = isReduced || (await waited(timer, delayMs, { kind: "retry" }, signal));
-    if (isDue) return this.#beginAttempt(step, attempt + 1);
+    const { reductions, failover } = recorder.state.view;
+    // A reduced prompt and another model are tried at once: nothing comes between.
+    const isMoved = failover?.position === event.position - 1;
+    const isReduced = reductions?.at(-1)?.position === event.position - 1;
+    if (isMoved) this.#agent.use(this.#failover.standing(this.#agent.step));
+    const isDue = isMoved || isReduced || (await waited(timer, delayMs, { kind: "retry" }, signal));
+    if (isDue)
+      return this.#beginAttempt(step, attempt + 1, isMoved ? this.prompts.refitted() : undefined);
     this.#record(stepCancelled(this.#options.recorder.state));
   }
 
@@ -272,6 +275,7 @@ export class SessionEffects implements Disposable {
       turn: this.turn,
       lifecycle: this.#lifecycle,
       prompts: () => this.prompts,
+      failover: this.#failover,
       signal: this.#stop.signal,
     };
   }

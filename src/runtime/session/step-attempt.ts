@@ -13,6 +13,7 @@ import type { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import { ToolRunner } from "../tools/tool-runner.ts";
 import type { Delegate } from "../tools/delegation.ts";
+import type { Failover } from "./failover.ts";
 import type { RunningTurn } from "./running-turn.ts";
 
 export interface StepAttemptOptions {
@@ -29,6 +30,7 @@ export interface StepAttemptOptions {
   /** Undefined in a replay. */
   readonly lifecycle: TurnLifecycle | undefined;
   readonly prompts: () => SessionPrompts;
+  readonly failover: Failover;
   /** Stops the model call and the tools. */
   readonly signal: AbortSignal;
   /** Called with an error that can no longer be recorded as an event. */
@@ -56,7 +58,7 @@ export class StepAttempt {
   }
 
   async callModel(prepared: PreparedAgent): Promise<void> {
-    const { turn, lifecycle, prompts, ...options } = this.#options;
+    const { turn, lifecycle, prompts, failover, ...options } = this.#options;
     await runModelStep({
       ...options,
       agent: prepared.agent,
@@ -71,12 +73,21 @@ export class StepAttempt {
       mayBeShorter: () => prompts().mayBeShorter(),
       isReplay: lifecycle === undefined,
       reduced: (kind, error) => prompts().reduced(kind, error),
+      failover: (kind, isSpent) =>
+        failover.after(prepared, {
+          kind,
+          isSpent,
+          promptTokens: () => prompts().next().estimate.tokens,
+        }),
+      onEnd: (kind) => {
+        failover.ended(prepared, kind);
+      },
     });
   }
 
   /** Does the next act of each call. */
   runTools(): void {
-    const { turn, lifecycle, prompts, ...options } = this.#options;
+    const { turn, lifecycle, prompts, failover: _, ...options } = this.#options;
     this.#tools ??= new ToolRunner({
       ...options,
       agent: bindSearch(prompts().equipped(), () => turn.context()),

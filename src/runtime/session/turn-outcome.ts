@@ -3,7 +3,9 @@
 import {
   deepFreeze,
   defined,
+  isSameModel,
   type JsonValue,
+  type ModelName,
   type StoredError,
   type TokenUsage,
   type TurnEndReason,
@@ -46,6 +48,8 @@ export interface TurnResult<OUTPUT = unknown> {
   /** The text of the turn's last step. */
   readonly text: string;
   readonly finishReason: TurnEndReason;
+  /** The model of the last step; undefined if none was called. */
+  readonly model?: ModelName;
   /** The model ended the turn without any output in its last step, although it was called a second time. */
   readonly empty?: true;
   /** The sum over the steps of the turn. */
@@ -100,6 +104,7 @@ export function outcomeOf(messageId: string): (state: SessionState) => TurnOutco
       turn,
       text,
       finishReason: end.reason,
+      ...defined({ model: lastStep(boundaries, turn)?.model }),
       ...(end.empty === undefined ? {} : { empty: end.empty }),
       usage: turnUsage(usage, turn),
     };
@@ -243,9 +248,24 @@ function lastStep({ items }: Items, turn: number): StepItem | undefined {
   return undefined;
 }
 
-function lastText(items: Items, turn: number): string {
-  const { parts = [] } = lastStep(items, turn) ?? {};
-  return parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+function lastText({ items }: Items, turn: number): string {
+  return textOfStep(items.slice(0, lastIndexOf(items, turn) + 1), turn);
+}
+
+/** The text of a turn's last step: of its last attempt, and what another model said before that one went on. */
+function textOfStep(items: readonly HistoryItem[], turn: number): string {
+  let text = "";
+  let later: StepItem | undefined;
+  for (let index = items.length - 1; index >= 0; index--) {
+    const item = items[index];
+    if (item?.turn !== turn) return text;
+    if (item.kind !== "step") continue;
+    if (later !== undefined && item.step !== later.step) return text;
+    if (later === undefined || !isSameModel(item.model, later.model))
+      text = item.parts.map((part) => (part.kind === "text" ? part.text : "")).join("") + text;
+    later = item;
+  }
+  return text;
 }
 
 // Ends a turn, with its structured output.
@@ -300,8 +320,8 @@ function turnOutput(
   output: OutputInterface | undefined,
 ): Promise<TurnOutput> | undefined {
   if (!isStructured(output) || !repliedReasons.has(reason)) return undefined;
-  const { parts = [] } = history.open ?? {};
-  const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+  const { items, open, turn } = history;
+  const text = open === undefined ? "" : textOfStep([...items, open], turn);
   // A reply that was cut off before its first word, as `generateText` reads it.
   if (reason !== "stop" && text === "") return undefined;
   return parsedOutput(output, text).then(({ value, error, ...how }) =>

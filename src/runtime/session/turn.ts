@@ -307,9 +307,13 @@ async function* partialOutputs<PARTIAL>(
 ): AsyncGenerator<PARTIAL, void, void> {
   if (output === undefined) throw withoutOutput(session);
   let text = "";
+  let goesOn = false;
   let last: string | undefined;
   for await (const event of events) {
-    if (event.type === "step.started") text = "";
+    // Another model goes on from what was said, if anything was.
+    if (event.type === "step.failed-over") goesOn = true;
+    if (event.type === "step.started" && !goesOn) text = "";
+    if (event.type === "step.started") goesOn = false;
     if (event.type !== "part.text-delta") continue;
     text += event.data.text;
     const parsed = await output.parsePartialOutput({ text });

@@ -10,6 +10,7 @@ import {
   type SessionCost,
 } from "../../context/index.ts";
 import {
+  isSameModel,
   type ModelName,
   type TokenUsage,
   TurnlogError,
@@ -46,10 +47,6 @@ function withKnownCosts(catalogue: ModelCatalogue): ModelCatalogue {
       return cost;
     },
   };
-}
-
-function isSameModel(one: ModelName, other: ModelName): boolean {
-  return one === other || (one.provider === other.provider && one.modelId === other.modelId);
 }
 
 export async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> {

@@ -137,6 +137,7 @@ const contentFields: ContentFields = {
     error,
     usage: clear,
   },
+  "step.failed-over": { step: clear, attempt: clear, from: clear, to: clear, why: clear },
   "step.finished": {
     step: clear,
     finishReason: clear,

@@ -24,6 +24,7 @@ export function familyOf(type: string): Family {
 
 const failures: ReadonlySet<string> = new Set([
   "step.failed",
+  "step.failed-over",
   "step.retrying",
   "step.interrupted",
   "tool.failed",
@@ -87,6 +88,10 @@ function wordsOf(event: SessionEvent): string {
     case "step.finished": {
       const { step, finishReason, usage } = event.data;
       return `step ${step}: ${finishReason} · ${tokens(usage.inputTokens)} in, ${tokens(usage.outputTokens)} out`;
+    }
+    case "step.failed-over": {
+      const { step, from, to, why } = event.data;
+      return `step ${step}: from ${from.provider}:${from.modelId} to ${to.provider}:${to.modelId}, ${why}`;
     }
     case "step.failed":
     case "step.retrying":
