@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { tool, type OutputInterface } from "ai";
 import { z } from "zod";
+import type { ScriptedModel } from "../../src/models/index.ts";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { workPolicies, workshop, workTools, type Work } from "../support/workshop.ts";
 import { agentTool, type Agent } from "../../src/public/index.ts";
@@ -19,14 +20,18 @@ export interface CrashAgentOptions {
 }
 
 export function crashAgent({ works, onWork, onCall, onParse }: CrashAgentOptions): Agent {
-  return {
-    model: improvisedModel({
+  const model = (): ScriptedModel =>
+    improvisedModel({
       tools: [...workTools, "ask", "delegate"],
       agents: ["delegate"],
       onCall: ({ prompt }) => {
         onCall?.(prompt);
       },
-    }),
+    });
+  return {
+    model: model(),
+    // It takes over where the first is overloaded twice, and is overloaded as often itself.
+    fallback: [{ ...model(), provider: "other" }],
     instructions: "Improvise.",
     tools: {
       ...workshop({ file: works, ...(onWork === undefined ? {} : { onWork }) }),

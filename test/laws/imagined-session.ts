@@ -13,7 +13,13 @@ import {
   type TokenUsage,
 } from "../../src/events/index.ts";
 import { isHeld, type Effect } from "../../src/machines/index.ts";
-import { allWaiting, noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
+import {
+  allWaiting,
+  noUsage,
+  promptDigest,
+  promptMessages,
+  standingModel,
+} from "../../src/projections/index.ts";
 import type { Agent } from "../../src/agent/index.ts";
 import { afterOverflow, compaction } from "../../src/runtime/index.ts";
 import {
@@ -157,7 +163,7 @@ export class ImaginedSession {
         turn: machine.context.turn,
         step,
         attempt,
-        model: AGENT.model,
+        model: standingModel(this.#state.view, AGENT.model),
         promptDigest: promptDigest(AGENT.digest, messages),
         estimate: { tokens: messages.length, basis: "length" },
       },
@@ -279,6 +285,7 @@ export class ImaginedSession {
         }
         const reduced = this.#said ? undefined : this.#reduction(step);
         if (reduced !== undefined) this.#record(reduced);
+        else if (this.#choices.chance(3)) this.#failOver(step, attempt);
         const spent = this.#said ? { usage: this.#usage() } : {};
         this.#record({
           type: "step.retrying",
@@ -304,6 +311,13 @@ export class ImaginedSession {
       ...(refused ? [overflow] : []),
       ...this.#stop(),
     ];
+  }
+
+  #failOver(step: number, attempt: number): void {
+    const from = standingModel(this.#state.view, AGENT.model);
+    const to = { provider: "other", modelId: this.#choices.pick(["imagined", "spare"]) };
+    const why = this.#choices.pick(["overloaded", "network"] as const);
+    this.#record({ type: "step.failed-over", data: { step, attempt, from, to, why } });
   }
 
   /** At times the provider refuses the conversation. */

@@ -30,7 +30,7 @@ import { play, SESSION } from "./stage.ts";
 /**
  * Events that no recording has: those of providers that run other tools; of long results, media and
  * blobs (long-result-sessions.test.ts); of forks, rewinds, hash chains and redactions; of trimming; of
- * prepared steps (prepare-step.test.ts); of tools that a client runs (client-tools.test.ts); and what prompts have
+ * prepared steps (prepare-step.test.ts); of models that took over (failover.test.ts); of tools that a client runs (client-tools.test.ts); and what prompts have
  * beside their messages (whole-prompt.test.ts).
  */
 const unrecorded: readonly string[] = [
@@ -50,6 +50,7 @@ const unrecorded: readonly string[] = [
   "session.seen",
   "session.thinned",
   "session.titled",
+  "step.failed-over",
   "step.prepared",
   "tool.output-requested",
   "turn.allowed",

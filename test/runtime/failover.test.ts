@@ -1,30 +1,16 @@
 /** Another model takes over: when, with which record, and how often the models are called. By both step sources. */
 
-import { APICallError, Output } from "ai";
+import { Output } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Agent, SessionEvent } from "../../src/public/index.ts";
-import { scriptedModel, type ScriptedModel } from "../../src/models/index.ts";
+import type { scriptedModel } from "../../src/models/index.ts";
+import { modelOf, refusal } from "../support/failing-models.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
 
 type Script = Parameters<typeof scriptedModel>[0];
-
-export function modelOf(provider: string, script: Script, modelId = "m"): ScriptedModel {
-  const model = scriptedModel(script);
-  return { ...model, provider, modelId, calls: model.calls };
-}
-
-export function refusal(statusCode: number, headers: Record<string, string> = {}): APICallError {
-  return new APICallError({
-    message: `Refused with ${statusCode}`,
-    statusCode,
-    responseHeaders: headers,
-    url: "https://provider.invalid",
-    requestBodyValues: {},
-  });
-}
 
 const dead =
   (status = 503): Script =>

@@ -40,13 +40,14 @@ const words = [
 
 export function improvisedModel(options: ImprovisedModelOptions): ScriptedModel {
   const { tools, agents = [], onCall, rounds = 3 } = options;
-  const refused = new Set<string>();
+  const refused = new Map<string, number>();
   return scriptedModel((call) => {
     onCall?.(call);
     const seed = JSON.stringify(call.prompt);
     const random = seededRandom(seed);
-    if (random.chance(0.1) && !refused.has(seed)) {
-      refused.add(seed);
+    const had = refused.get(seed) ?? 0;
+    if (random.chance(0.1) && had < (seededRandom(`${seed} refused`).chance(0.5) ? 2 : 1)) {
+      refused.set(seed, had + 1);
       return { failure: overloaded() };
     }
     const parts: ScriptedPart[] = [];
