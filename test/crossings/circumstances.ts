@@ -164,6 +164,7 @@ export const runnings: readonly Running[] = [
     options: { budget: 20_000 },
     prepare: resting("spend"),
   },
+  { name: "another model took over", prepare: holding("failOver") },
 ];
 
 /** The session is a fork, whose origin is then changed. */

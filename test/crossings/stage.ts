@@ -48,7 +48,12 @@ export interface StageOptions {
 }
 
 /** What the model does about a message, at its first call; after a tool it says its reply. */
-type Plan = (word: string, hold: Gate, reply: string, prompt: Prompt) => ScriptedStep;
+type Plan = (
+  word: string,
+  hold: Gate,
+  reply: string,
+  { prompt, isSpare }: { readonly prompt: Prompt; readonly isSpare: boolean },
+) => ScriptedStep;
 type Prompt = LanguageModelV4CallOptions["prompt"];
 
 const plans = {
@@ -70,10 +75,13 @@ const plans = {
   question: (word) => calling(call("asking", "c", { key: word })),
   client: (word) => calling(call("remote", "c", { key: word })),
   delegate: (word) => calling(call("helper", "c", { task: `«${word}-task»` })),
-  retry: (_word, hold, reply) => (opened.has(hold) ? saying(reply) : { failure: overloaded() }),
-  refuse: (_word, hold, reply, prompt) =>
+  retry: (_word, hold, reply) =>
+    opened.has(hold) ? saying(reply) : { failure: failure(529, "Overloaded") },
+  failOver: (_word, hold, reply, { isSpare }) =>
+    isSpare ? saying("Begun. ", hold, reply) : { failure: failure(401, "Wrong key") },
+  refuse: (_word, hold, reply, { prompt }) =>
     prompt.some(({ role }) => role === "assistant")
-      ? { failure: refused() }
+      ? { failure: failure(400, "messages.1.content.0: Invalid `signature` in `thinking` block") }
       : saying("Begun. ", hold, reply),
 } satisfies Readonly<Record<string, Plan>>;
 
@@ -81,24 +89,9 @@ export type PlanName = keyof typeof plans;
 
 const opened = new WeakSet<Gate>();
 
-function overloaded(): APICallError {
-  return new APICallError({
-    message: "Overloaded",
-    url: "https://provider.invalid",
-    requestBodyValues: {},
-    statusCode: 529,
-    isRetryable: true,
-  });
-}
-
-function refused(): APICallError {
-  return new APICallError({
-    message: "messages.1.content.0: Invalid `signature` in `thinking` block",
-    url: "https://provider.invalid",
-    requestBodyValues: {},
-    statusCode: 400,
-    isRetryable: false,
-  });
+function failure(statusCode: number, message: string): APICallError {
+  const url = "https://provider.invalid";
+  return new APICallError({ message, url, requestBodyValues: {}, statusCode });
 }
 
 /** A call as the model asked for it, as a person was shown it, or as a tool ran it. */
@@ -287,10 +280,14 @@ export class Stage implements AsyncDisposable {
   }
 
   get agent(): Agent {
-    const model = this.#model();
+    const model = this.#model(false);
+    const spare = { ...this.#model(true), provider: "spare" };
+    // The other circumstances keep to the first model.
+    const fallback = [{ model: spare, when: ["authentication"] as const }];
     const tools = this.#tools();
     const context = { compact: { when: manual(), how: newest } };
-    const agent = { model, tools, context, toolApproval: { guarded: "user-approval" } } as const;
+    const toolApproval = { guarded: "user-approval" } as const;
+    const agent = { model, fallback, tools, context, toolApproval };
     const helper = agentTool({ agent, description: "Does a task." });
     return { ...agent, tools: { ...tools, helper } };
   }
@@ -300,20 +297,20 @@ export class Stage implements AsyncDisposable {
     for (const { calls } of this.#models) Reflect.set(calls, "length", 0);
   }
 
-  #model(): ScriptedModel {
-    const model = this.#scripted();
+  #model(isSpare: boolean): ScriptedModel {
+    const model = this.#scripted(isSpare);
     this.#models.push(model);
     return model;
   }
 
-  #scripted(): ScriptedModel {
+  #scripted(isSpare: boolean): ScriptedModel {
     return scriptedModel(({ prompt }) => {
       const { word, acted } = requestOf(prompt);
       const replies = (this.#replies.get(word) ?? 0) + 1;
       this.#replies.set(word, replies);
       const reply = `Reply ‹${word}.${replies}›${padding}.`;
       const plan: Plan = acted ? plans.say : (this.#plans.get(word) ?? plans.say);
-      const step = plan(word, this.hold(word), reply, prompt);
+      const step = plan(word, this.hold(word), reply, { prompt, isSpare });
       const parts = typeof step === "string" ? [] : (step.parts ?? []);
       this.asked.push(...parts.filter((part) => part.type === "tool-call"));
       return step;

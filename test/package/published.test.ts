@@ -390,6 +390,13 @@ const programs: Readonly<Record<string, readonly unknown[]>> = {
     "bolt [ 'bolt-1' ]",
     "bolt left: 1 session deleted",
   ],
+  failover: [
+    "second: Here I am.",
+    "second: Here I am.",
+    "first is half-open after 2 failures",
+    "first → second: overloaded",
+    "The river is long.",
+  ],
   "read-model": [
     expect.stringContaining("the database is away"),
     "[ 'ann: a wrong invoice' ]",

@@ -38,10 +38,10 @@ it.each(long ? pairs : sampled(pairs, 28))(
         model: one.model,
         fallback: [two.model],
         continueOn: "partial",
+        toolApproval: { look: "user-approval" },
         tools: {
           look: tool({
             inputSchema: z.object({ at: z.string() }),
-            needsApproval: true,
             execute: () => "seen",
           }),
         },

@@ -49,8 +49,8 @@ const scopes: Readonly<Partial<Record<FailureKind, "provider" | "model" | "accou
   quota: "account",
 };
 
-/** A circuit that nobody has used for so many waits is forgotten, as are the models of tenants that are gone. */
-const FORGOTTEN_AFTER = 20;
+/** Milliseconds after which a circuit that nobody uses is forgotten: the models of tenants that are gone. */
+const FORGOTTEN_AFTER_MS = 3_600_000;
 
 export class Circuits {
   readonly #failures: number;
@@ -82,7 +82,7 @@ export class Circuits {
     if (scope === undefined || kind === undefined) return;
     const now = this.#clock();
     for (const [key, { since }] of this.#failing)
-      if (now - since > FORGOTTEN_AFTER * this.#probeAfterMs) this.#failing.delete(key);
+      if (now - since > FORGOTTEN_AFTER_MS + this.#probeAfterMs) this.#failing.delete(key);
     const { provider, modelId } = nameOf(model);
     const [ofProvider, ofModel] = keysOf(model);
     const key = { provider: ofProvider, model: ofModel, account: model }[scope];

@@ -261,7 +261,7 @@ function ending(
   step: number,
   { end, error, sent, hasContent, hasReply }: Streamed,
 ): readonly EventBody[] {
-  const { recorder, agent, signal, mayBeShorter, reduced, onEnd, clock, random } = run;
+  const { recorder, agent, signal, mayBeShorter, reduced, onEnd, clock } = run;
   const { attempt } = recorder.state.machine.context;
   const estimate = (): TokenUsage => estimateSpent(recorder.state.usage, recorder.state.history);
   const isBelieved = recorder.believesBill() || sent === undefined;

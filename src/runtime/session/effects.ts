@@ -63,6 +63,7 @@ export class SessionEffects implements Disposable {
     this.#options = options;
     this.#failover = new Failover(options);
     this.#agent = new RunningAgent(prepared, options);
+    this.#agent.use(this.#failover.standing(this.#agent.own));
     const agent = (): Agent => this.#agent.own.agent;
     this.turn = new RunningTurn({ ...options, agent });
     this.#boundary = new StepBoundary({
@@ -234,7 +235,7 @@ export class SessionEffects implements Disposable {
     // A reduced prompt and another model are tried at once: nothing comes between.
     const isMoved = failover?.position === event.position - 1;
     const isReduced = reductions?.at(-1)?.position === event.position - 1;
-    if (isMoved) this.#agent.use(this.#failover.standing(this.#agent.step));
+    if (isMoved) this.#agent.use(this.#failover.calling(this.#agent.step));
     const isDue = isMoved || isReduced || (await waited(timer, delayMs, { kind: "retry" }, signal));
     if (isDue)
       return this.#beginAttempt(step, attempt + 1, isMoved ? this.prompts.refitted() : undefined);

@@ -1,14 +1,7 @@
 /** Says which model the next attempt calls: the one that the turn stands at by the log, and who takes over from it. */
 
+import { fallbackModels, withModel, type Agent, type PreparedAgent } from "../../agent/index.ts";
 import {
-  fallbackModels,
-  nameOf,
-  withModel,
-  type Agent,
-  type PreparedAgent,
-} from "../../agent/index.ts";
-import {
-  defined,
   isSameModel,
   type EventBody,
   type FailoverReason,
@@ -61,21 +54,22 @@ export class Failover {
       return prepared;
     }
     if (agent.fallback === undefined) return prepared;
-    const now = this.#withStanding(prepared);
+    const now = this.standing(prepared);
     const kind = this.#options.circuits?.openFor(now.agent.model);
     const next = kind && this.#next(now, kind);
     if (next !== undefined) recorder.record(this.#move(standing, next.name, "circuit-open"));
-    return this.standing(prepared);
+    return this.calling(prepared);
   }
 
-  /** The agent with the model that the turn stands at, which is called next. */
-  standing(prepared: PreparedAgent): PreparedAgent {
-    const now = this.#withStanding(prepared);
+  /** The same for the next attempt, which calls that model. */
+  calling(prepared: PreparedAgent): PreparedAgent {
+    const now = this.standing(prepared);
     this.#options.circuits?.called(now.agent.model);
     return now;
   }
 
-  #withStanding(prepared: PreparedAgent): PreparedAgent {
+  /** The agent with the model that the turn stands at. */
+  standing(prepared: PreparedAgent): PreparedAgent {
     const { recorder, recordedFailover } = this.#options;
     const name = standingModel(recorder.state.view, prepared.description.model);
     const { model } = prepared.agent;
