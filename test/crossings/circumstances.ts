@@ -165,6 +165,7 @@ export const runnings: readonly Running[] = [
     prepare: resting("spend"),
   },
   { name: "another model took over", prepare: holding("failOver") },
+  { name: "another model took over, and an approval waits", prepare: resting("failOverAsking") },
 ];
 
 /** The session is a fork, whose origin is then changed. */

@@ -79,6 +79,8 @@ const plans = {
     opened.has(hold) ? saying(reply) : { failure: failure(529, "Overloaded") },
   failOver: (_word, hold, reply, { isSpare }) =>
     isSpare ? saying("Begun. ", hold, reply) : { failure: failure(401, "Wrong key") },
+  failOverAsking: (word, _hold, _reply, { isSpare }) =>
+    isSpare ? calling(call("guarded", "c", { key: word })) : { failure: failure(401, "Wrong key") },
   refuse: (_word, hold, reply, { prompt }) =>
     prompt.some(({ role }) => role === "assistant")
       ? { failure: failure(400, "messages.1.content.0: Invalid `signature` in `thinking` block") }
