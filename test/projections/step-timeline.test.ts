@@ -126,6 +126,24 @@ describe("the timeline of a step", () => {
     expect(second?.outcome).toBeUndefined();
   });
 
+  it("names the model that took over, and is that model's", () => {
+    const error = { name: "Error", message: "busy" };
+    const from = { provider: "one", modelId: "m" };
+    const to = { provider: "two", modelId: "n" };
+    const why = "overloaded" as const;
+    const again = started(1, 2);
+    const events = eventsAt(
+      [0, started(1)],
+      [100, { type: "step.failed-over", data: { step: 1, attempt: 1, from, to, why } }],
+      [100, { type: "step.retrying", data: { step: 1, attempt: 1, delayMs: 0, kind: why, error } }],
+      [150, { ...again, data: { ...again.data, model: to } } as typeof again],
+      [200, finished(1, 4)],
+    );
+    expect(stepTimelines(events)).toMatchObject([
+      { model: to, spans: [{}, { kind: "retry", label: "overloaded, then n" }, {}] },
+    ]);
+  });
+
   it.each(fixtureNames)(
     "is one for each step of %s, with no span before it or behind it",
     async (name) => {

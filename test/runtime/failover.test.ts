@@ -1,9 +1,9 @@
 /** Another model takes over: when, with which record, and how often the models are called. By both step sources. */
 
-import { Output } from "ai";
+import { Output, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Agent, SessionEvent } from "../../src/public/index.ts";
+import { dropOldest, manual, type Agent, type SessionEvent } from "../../src/public/index.ts";
 import type { scriptedModel } from "../../src/models/index.ts";
 import { modelOf, refusal } from "../support/failing-models.ts";
 import { call, calling, saying } from "../support/script.ts";
@@ -230,4 +230,76 @@ it("partial outputs go on where the first model stopped", async () => {
   const turn = await open.session.send("Go.");
   expect((await turn.result).output).toEqual({ a: 1 });
   expect(await Array.fromAsync(turn.partialOutputs)).toContainEqual({ a: 1 });
+});
+
+it("a prompt that is too long for the next model is compacted once that one refuses it", async () => {
+  const tooLong = Object.assign(refusal(400), {
+    message: "prompt is too long: 9000 tokens > 1000 maximum",
+  });
+  const first = modelOf("one", ["A long story. ".repeat(200), { failure: refusal(401) }]);
+  const second = modelOf("two", [{ failure: tooLong }, "Short."]);
+  await using open = await openSession({
+    model: first,
+    fallback: [second],
+    context: { compact: { when: manual(), how: dropOldest({ keepTurns: 0 }) } },
+  });
+  await answerOf(open, "Tell me a story.");
+  expect(await answerOf(open)).toMatchObject({ text: "Short.", model: named("two") });
+  expect(await open.types()).toContain("context.compacted");
+  expect(JSON.stringify(second.calls[1]?.prompt)).not.toContain("A long story");
+});
+
+it("cuts results for the window of the next model before it is called", async () => {
+  const limits = { "one:m": { contextWindow: 200_000 }, "two:m": { contextWindow: 4000 } };
+  const long = tool({ inputSchema: z.object({}), execute: () => "result ".repeat(3000) });
+  const first = modelOf("one", [calling(call("long", "1")), { failure: refusal(401) }]);
+  const second = modelOf("two", ["Done."]);
+  await using open = await openSession({
+    model: first,
+    fallback: [second],
+    tools: { long },
+    context: { limits },
+  });
+  await answerOf(open);
+  const types = await open.types();
+  expect(types.slice(types.indexOf("step.failed-over"))).toContain("context.cut");
+  expect(JSON.stringify(second.calls[0]?.prompt).length).toBeLessThan(16_000);
+});
+
+it("what agents observe of a call names the model that is called, and metrics count the move", async () => {
+  const called: string[] = [];
+  const counted = new Map<string, unknown>();
+  const seen: unknown[] = [];
+  const instrument = (name: string) => ({
+    add: (_: number, of?: unknown) => counted.set(name, of),
+    record: () => {},
+    addCallback: (look: (result: { observe(value: number, of?: unknown): void }) => void) => {
+      if (name === "turnlog.circuits.failing")
+        watch = () => look({ observe: (...one) => seen.push(one) });
+    },
+  });
+  let watch = (): void => {};
+  await using open = await openSession(
+    {
+      model: modelOf("one", [{ failure: refusal(401) }]),
+      fallback: [modelOf("two", ["Here."])],
+      onLanguageModelCallStart: ({ provider }) => void called.push(provider),
+    },
+    {
+      meter: {
+        createCounter: instrument,
+        createHistogram: instrument,
+        createObservableGauge: instrument,
+      },
+    },
+  );
+  await answerOf(open);
+  expect(called).toEqual(["one", "two"]);
+  expect(counted.get("turnlog.failovers")).toEqual({
+    from: "one:m",
+    to: "two:m",
+    why: "authentication",
+  });
+  watch();
+  expect(seen).toEqual([[1, { model: "one:m", state: "closed" }]]);
 });
