@@ -43,7 +43,7 @@ async function processOf(
 async function addressIn(runtime: Runtime): Promise<string> {
   const [waiting] = await runtime.approvals();
   const asked = waiting?.kind === "approval" ? waiting.approval.question : undefined;
-  if (asked?.kind !== "login-required") return expect.unreachable(JSON.stringify(waiting));
+  if (asked?.kind !== "login-required") throw new Error("Nobody is asked to log in.");
   return asked.url;
 }
 

@@ -43,7 +43,7 @@ function opened(
           turn: { session: "s", runtimeContext: { user } },
           ask: async (question) => {
             asked.push(question);
-            if (question.kind !== "login-required") expect.unreachable(question.kind);
+            if (question.kind !== "login-required") throw new Error(question.kind);
             const query = await loggedInAt(question.url);
             await (finishing ?? servers).finishLogin(query, ({ account }) => account === user);
             return { content: {} };
