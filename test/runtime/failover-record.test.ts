@@ -1,7 +1,7 @@
 /** What the record of a failover means later: in another process, in a fork, in a replay, on a page. */
 
 import { expect, it } from "vitest";
-import { replay } from "../../src/replay/replay.ts";
+import { replay } from "../../src/replay/index.ts";
 import { gate } from "../../src/models/index.ts";
 import { contextView } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/public/index.ts";
