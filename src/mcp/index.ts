@@ -15,6 +15,5 @@ export {
   openMcpServers,
   type FinishedLogin,
   type McpResource,
-  type ResourceContent,
 } from "./mcp-servers.ts";
 export { type CallTool, equipAgent, withRecordedOffer, namePrefix } from "./offered-tools.ts";

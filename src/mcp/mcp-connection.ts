@@ -26,11 +26,9 @@ import { firstAbort, LONGEST_TIMEOUT_MS, unlessAborted } from "../shared/index.t
 import { callAnswer, NotRun, type CallAnswer } from "./mcp-result.ts";
 import { HttpTransport } from "./http-transport.ts";
 import type { Login } from "./mcp-login.ts";
-import type { McpServer } from "./mcp-options.ts";
+import type { ListedTool, McpServer } from "./mcp-options.ts";
 import { NO_ANSWER } from "./pending-requests.ts";
 import { StdioTransport } from "./stdio-transport.ts";
-
-export type ListedTool = ListToolsResult["tools"][number];
 
 export interface ConnectionOptions {
   readonly server: McpServer;

@@ -72,6 +72,45 @@ export interface TokenStore {
 /** Asks a person for a call. Throws where the answer comes later: then the call runs again with it. */
 export type AskPerson = (question: CallQuestion) => PersonAnswer | Promise<PersonAnswer>;
 
+// What the published types name of a server's answers: not by the client's types, which a program may not have.
+
+export interface ListedTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly inputSchema: {
+    readonly type: "object";
+    readonly properties?: object | undefined;
+    readonly required?: readonly string[] | undefined;
+  };
+  readonly annotations?:
+    | { readonly readOnlyHint?: boolean | undefined; readonly idempotentHint?: boolean | undefined }
+    | undefined;
+}
+
+export interface CallProgress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+export interface ResourceContent {
+  readonly uri: string;
+  readonly mimeType?: string | undefined;
+  readonly text?: string;
+  /** Base64. */
+  readonly blob?: string;
+}
+
+export interface RunningCall {
+  /** Asks the server to stop; the answer is still awaited. */
+  readonly signal?: AbortSignal | undefined;
+  /** The same for each attempt of a call. */
+  readonly id?: string | undefined;
+  readonly onProgress?: ((progress: CallProgress) => void) | undefined;
+  /** Without it, a server gets no answer from a person, and a login fails the call. */
+  readonly ask?: AskPerson | undefined;
+}
+
 export type McpServer = Only<StdioMcpServer, HttpMcpServer> | Only<HttpMcpServer, StdioMcpServer>;
 
 /** One of two types, without the keys that only the other has. */

@@ -4,7 +4,7 @@
  */
 
 import { hash } from "node:crypto";
-import type { Progress, ReadResourceResult } from "@modelcontextprotocol/client";
+import type { ReadResourceResult } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { TurnlogError, cutShort } from "../events/index.ts";
 import { AskedPerson } from "../agent/index.ts";
@@ -16,13 +16,16 @@ import {
   DEFAULT_GRACE_MS,
   LONGEST_TIMEOUT_MS,
 } from "../shared/index.ts";
-import type { ListedTool, McpConnection, McpResources } from "./mcp-connection.ts";
+import type { McpConnection, McpResources } from "./mcp-connection.ts";
 import type { Login } from "./mcp-login.ts";
 import {
   DEFAULT_CALL_TIMEOUT_MS,
   DEFAULT_IDLE_TIMEOUT_MS,
   DEFAULT_START_TIMEOUT_MS,
   type AskPerson,
+  type CallProgress,
+  type ListedTool,
+  type RunningCall,
   type McpServer,
 } from "./mcp-options.ts";
 import { failureMessage } from "./mcp-output.ts";
@@ -45,16 +48,6 @@ type Trouble = "not-started" | "not-run" | "died" | "timed-out" | "closed" | "ba
 const MOST_LIMITS = 60;
 /** Milliseconds between two reports that are shown: a server may send thousands. */
 const PROGRESS_MS = 1000;
-
-export interface RunningCall {
-  /** Asks the server to stop; the answer is still awaited. */
-  readonly signal?: AbortSignal | undefined;
-  /** The same for each attempt of a call. */
-  readonly id?: string | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Without it, a server gets no answer from a person, and a login fails the call. */
-  readonly ask?: AskPerson | undefined;
-}
 
 interface ServerUse {
   /** Milliseconds for a cancelled call to end. */
@@ -291,7 +284,7 @@ export class RunningServer {
     let shownAt = -Infinity;
     const attempt = {
       ask,
-      onProgress: (progress: Progress): void => {
+      onProgress: (progress: CallProgress): void => {
         limit.extend();
         if (this.#clock() - shownAt < PROGRESS_MS) return;
         shownAt = this.#clock();

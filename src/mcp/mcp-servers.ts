@@ -4,13 +4,13 @@ import { TurnlogError, type McpOffer } from "../events/index.ts";
 import { awaited } from "../agent/index.ts";
 import type { ReadFile } from "../media/index.ts";
 import { withFullStop } from "../shared/index.ts";
-import type { ReadResourceResult } from "@modelcontextprotocol/client";
-import type { ListedTool } from "./mcp-connection.ts";
 import {
   DEFAULT_MAX_CONNECTIONS,
+  type ListedTool,
   type McpServer,
   type McpServers,
   type McpTurn,
+  type ResourceContent,
   type TokenStore,
 } from "./mcp-options.ts";
 import { LoginNeeded } from "./mcp-result.ts";
@@ -245,8 +245,6 @@ export interface McpResource {
   readonly description?: string | undefined;
   readonly mimeType?: string | undefined;
 }
-
-export type ResourceContent = ReadResourceResult["contents"][number];
 
 function notHere(what: string, server: string): TurnlogError {
   return new TurnlogError(

@@ -13,10 +13,8 @@ import {
 } from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
 import { prepareAgent, type Agent, type PreparedAgent } from "../agent/index.ts";
-import type { ListedTool } from "./mcp-connection.ts";
-import type { AskPerson, McpServer, McpTurn } from "./mcp-options.ts";
+import type { AskPerson, ListedTool, McpServer, McpTurn, RunningCall } from "./mcp-options.ts";
 import { mcpModelOutput } from "./mcp-output.ts";
-import type { RunningCall } from "./mcp-server.ts";
 
 interface Listed {
   readonly server: string;

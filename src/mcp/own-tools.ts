@@ -1,9 +1,8 @@
 /** Tools that a server is given beside its own: a login, and its resources. */
 
 import { z } from "zod";
-import type { ListedTool } from "./mcp-connection.ts";
-import type { AskPerson, McpServer } from "./mcp-options.ts";
-import type { RunningCall, RunningServer } from "./mcp-server.ts";
+import type { AskPerson, ListedTool, McpServer, RunningCall } from "./mcp-options.ts";
+import type { RunningServer } from "./mcp-server.ts";
 
 const LOGIN = "login";
 const LIST_RESOURCES = "list_resources";
