@@ -101,5 +101,5 @@ export {
   memoryKeys,
 } from "../store/encryption/index.ts";
 export type { StoreLog } from "../store/leveldb/index.ts";
-export { eventIdentity, sessionAttributes } from "../telemetry/index.ts";
+export { eventIdentity, sessionAttributes, sessionTracer } from "../telemetry/index.ts";
 export type { EventEncoder } from "../ui/index.ts";

@@ -17,6 +17,7 @@ import type {
   ToolExecutionEndEvent,
   ToolExecutionStartEvent,
 } from "ai";
+import { spansOf, type AttributedSpan, type SpanAttributes } from "./session-tracer.ts";
 import { telemetryCopy } from "./telemetry-copy.ts";
 import { z } from "zod";
 
@@ -27,6 +28,8 @@ export interface Dispatcher {
   notify<Name extends LifecycleName>(name: Name, event: LifecycleEvents[Name]): Promise<void>;
   /** Tells telemetry alone that the operation ended by an error. */
   failed(callId: string, error: unknown): Promise<void>;
+  /** Sets attributes of the running turn's or step's spans; asks for none if `sessionTracer` began no span. */
+  attribute(of: "turn" | "step", attributes: () => SpanAttributes): void;
   /** Runs a model call in the contexts of the integrations, so that their spans nest. */
   readonly executeLanguageModelCall: NonNullable<Telemetry["executeLanguageModelCall"]>;
   readonly executeTool: NonNullable<Telemetry["executeTool"]>;
@@ -51,14 +54,21 @@ export function dispatcherOf(
       .flatMap((integration) => listenersIn(integration, name))
       .map((listener) => calledQuietly(listener, heard));
   };
+  const spans: { turn?: readonly AttributedSpan[]; step?: readonly AttributedSpan[] } = {};
   return {
     notify: async (name, event) => {
       const callback = callbacks.get(name);
       const identified = { ...event, turnlog: identity() };
-      await Promise.all([
-        ...(callback === undefined ? [] : [calledQuietly(callback, identified)]),
-        ...(name === "onError" ? [] : integrationsHear(name, identified)),
-      ]);
+      const heard = callback === undefined ? [] : [calledQuietly(callback, identified)];
+      const begun = spansOf(() => {
+        if (name !== "onError") heard.push(...integrationsHear(name, identified));
+      });
+      if (name === "onStart") spans.turn = begun;
+      if (name === "onStepStart") spans.step = begun;
+      await Promise.all(heard);
+    },
+    attribute: (of, attributes) => {
+      for (const span of spans[of] ?? []) span.setAttributes(attributes());
     },
     failed: async (callId, error) => {
       await Promise.all(integrationsHear("onError", { callId, error, turnlog: identity() }));
@@ -225,11 +235,6 @@ const identitySchema = z.object({
  */
 export function eventIdentity(event: unknown): EventIdentity | undefined {
   return identitySchema.safeParse(event).data?.turnlog;
-}
-
-/** The attributes of a span; OpenTelemetry has no attribute for turns, steps and positions. */
-interface SpanAttributes {
-  readonly [name: string]: string | number;
 }
 
 /**

@@ -10,3 +10,4 @@ export {
   type LifecycleName,
   type LifecycleSettings,
 } from "./dispatcher.ts";
+export { sessionTracer, type SpanAttributes } from "./session-tracer.ts";

@@ -1,6 +1,7 @@
 // A turn gives the same spans as a run of `ToolLoopAgent`: one trace, with its steps, model calls and
 // tools nested rightly, and nothing where nothing is registered, and in replays.
 import {
+  APICallError,
   registerTelemetry,
   tool,
   ToolLoopAgent,
@@ -8,13 +9,19 @@ import {
   type ToolLoopAgentSettings,
   type ToolSet,
 } from "ai";
+import { OpenTelemetry } from "@ai-sdk/otel";
 import { context, trace } from "@opentelemetry/api";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { replay } from "../../src/replay/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
-import { eventIdentity, sessionAttributes, type Agent } from "../../src/public/index.ts";
-import { call, calling } from "../support/script.ts";
+import {
+  eventIdentity,
+  sessionAttributes,
+  sessionTracer,
+  type Agent,
+} from "../../src/public/index.ts";
+import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import type { StepSourceName } from "./lifecycle-run.ts";
 import { spansInMemory, withActiveSpans, type SpanTree } from "./spans.ts";
@@ -189,6 +196,67 @@ it("spans have the session, the turn, the step and the position", async () => {
   ]);
 });
 
+describe("With `sessionTracer`, spans have what was spent, as the bill has it", () => {
+  const usage = {
+    inputTokens: { total: 1000, noCache: 300, cacheRead: 600, cacheWrite: 100 },
+    outputTokens: { total: 50, text: 50, reasoning: 0 },
+  };
+  const billed = (step: Exclude<ScriptedStep, string>): ScriptedStep => ({ ...step, usage });
+
+  it.each(sources)("each step, its failed attempts included, and the turn: %s", async (source) => {
+    const { trees, tracer } = spansInMemory();
+    const integrations = new OpenTelemetry({ tracer: sessionTracer(tracer) });
+    const model = scriptedModel([
+      "Hello.",
+      calling({ type: "text", deltas: ["I "] }, { type: "break", error: overloaded() }),
+      billed(calling(call("add", "c1", { x: 1 }))),
+      billed(saying("Two.")),
+      { failure: new Error("No.") },
+    ]);
+    const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+    const context = { limits: { [model.modelId]: { prices } } };
+    const agent: Agent = { model, tools: { add }, context, telemetry: { integrations } };
+    await using open = await openSession(agent, { stepSource: source });
+    for (const text of ["Hi.", "Go."]) await (await open.session.send(text)).result;
+    await (await open.session.send("Fail.")).result.catch(() => {});
+    const { calls } = await open.session.bill();
+    await open.runtime.close();
+    const roots = trees();
+    const paid = (of: (one: (typeof calls)[number]) => boolean): unknown =>
+      expect.closeTo(
+        calls.filter(of).reduce((sum, { dollars }) => sum + (dollars?.total ?? 0), 0),
+        12,
+      );
+    const spent = ({ attributes }: SpanTree): unknown => attributes["turnlog.cost.dollars"];
+    expect(roots.map(spent)).toEqual([1, 2, 3].map((turn) => paid((one) => one.turn === turn)));
+    expect(roots.flatMap(({ children }) => children.map(spent))).toEqual(
+      [1, 2, 3, 4].map((step) => paid((one) => one.step === step)),
+    );
+    expect(calls.map(({ step, purpose }) => [step, purpose])).toContainEqual([2, "retry"]);
+    expect(roots[1]?.children[1]?.attributes).toMatchObject({
+      "turnlog.cost.basis": "measured",
+      "turnlog.cache.input_tokens": 1000,
+      "turnlog.cache.read_tokens": 600,
+      "turnlog.cache.written_tokens": 100,
+    });
+    expect(roots[1]?.children[0]?.attributes["turnlog.cost.basis"]).toBe("estimated");
+  });
+
+  it("no dollars without a price", async () => {
+    const { trees, tracer } = spansInMemory();
+    const integrations = new OpenTelemetry({ tracer: sessionTracer(tracer) });
+    const model = scriptedModel(["Hello."]);
+    await using open = await openSession({ model, telemetry: { integrations } });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    await open.runtime.close();
+    const attributes = trees()[0]?.children[0]?.attributes;
+    expect(attributes).toMatchObject({ "turnlog.cost.unpriced_calls": 1 });
+    expect(attributes).not.toHaveProperty(["turnlog.cost.dollars"]);
+  });
+});
+
 it("each turn is a trace of its own", async () => {
   const { integration, traceIds } = spansInMemory();
   registerTelemetry(integration);
@@ -252,6 +320,15 @@ it("integrations hear of the session, and nothing of the contexts that they were
   expect(heard.map(eventIdentity)).toMatchObject([{ session: "s", turn: 1, step: 1 }]);
   expect(JSON.stringify(heard)).not.toContain("secret");
 });
+
+function overloaded(): Error {
+  return new APICallError({
+    message: "Overloaded.",
+    url: "https://provider.test",
+    requestBodyValues: {},
+    statusCode: 529,
+  });
+}
 
 /** Without the session in the runtime context, which `ToolLoopAgent` does not know. */
 function comparableTree(

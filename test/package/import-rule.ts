@@ -249,6 +249,7 @@ const mayImport: Modules = {
     "events",
     "projections",
     "shared",
+    "context",
     "telemetry",
     "agent",
     "state",

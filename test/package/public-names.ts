@@ -21,7 +21,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     folderBlobs folderKeys idle importMessages importModelMessages importSession importUIMessages isCallOf isRedacted manual
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
     promptWithMedia providerCounter readBill readContext readSessionFile redactSession sessionAttributes
-    sessionCost sessionMachine slidingWindow streamEvents summarize threshold tokenizer tokens uiStream
+    sessionCost sessionMachine sessionTracer slidingWindow streamEvents summarize threshold tokenizer tokens uiStream
     verifyLog verifySession viewSession Agent Approval BlobStore CompactionStrategy
     CompactionWhen ContextFigures ContextOptions EncryptedLog EventEncoder EventLog HistoryItem InferAgentUIMessage
     JsonValue KeyStore ListedSession MasterKeys Runtime RuntimeOptions SendOptions Session SessionBill

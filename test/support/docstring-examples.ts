@@ -20,6 +20,7 @@ const ofOthers: Readonly<Record<string, string>> = {
   createUIMessageStreamResponse: "ai",
   OpenTelemetry: "@ai-sdk/otel",
   registerTelemetry: "ai",
+  trace: "@opentelemetry/api",
   readFile: "node:fs/promises",
   tool: "ai",
   writeFile: "node:fs/promises",

@@ -11,7 +11,8 @@ import {
   type ParsedOutput,
   type StepRequest,
 } from "../../agent/index.ts";
-import { byId, type SessionEvent } from "../../events/index.ts";
+import type { ModelCatalogue } from "../../context/index.ts";
+import { byId, defined, type SessionEvent } from "../../events/index.ts";
 import {
   isAtRest,
   type SessionRecorder,
@@ -28,6 +29,7 @@ import {
 import type { ToolObserver, ToolSetup } from "../tools/tool-execution.ts";
 import { Operation, type OpenStep, type OperationSetup } from "./operation.ts";
 import { invalidCall, ObservedTool, sdkCall } from "./observed-tool.ts";
+import { spentSince } from "./spent.ts";
 import { unlessAborted } from "../../shared/index.ts";
 import { AISDKError, getErrorMessage } from "@ai-sdk/provider";
 
@@ -38,20 +40,24 @@ export interface StepSetup extends OperationSetup {
 interface Running {
   readonly operation: Operation;
   readonly dispatcher: Dispatcher;
+  /** What the session had used before. */
+  readonly used: Record<"turn" | "step", SessionState["usage"]>;
   abort?: unknown;
 }
 
 export class TurnLifecycle {
   readonly #recorder: SessionRecorder;
   readonly #agent: () => Agent;
+  readonly #catalogue: ModelCatalogue;
   #running: Running | undefined;
   #tools = new Map<string, ObservedTool>();
   /** The ends that are being called. Never rejects. */
   #ends: Promise<unknown> = Promise.resolve();
 
-  constructor(recorder: SessionRecorder, agent: () => Agent) {
+  constructor(recorder: SessionRecorder, agent: () => Agent, catalogue: ModelCatalogue) {
     this.#recorder = recorder;
     this.#agent = agent;
+    this.#catalogue = catalogue;
   }
 
   /** Resolves when all callbacks that are due have answered. */
@@ -74,6 +80,7 @@ export class TurnLifecycle {
     const { step } = this.#recorder.state.machine.context;
     const known = operation.step?.step === step ? operation.step : undefined;
     const open = known ?? operation.beginStep(step, performance.now(), setup);
+    if (known === undefined) running.used.step = this.#recorder.state.usage;
     if (known === undefined) await this.#announce("onStepStart", open.start, setup.signal);
     if (setup.signal.aborted) return undefined;
     const { dispatcher } = running;
@@ -89,7 +96,9 @@ export class TurnLifecycle {
     if (dispatcher === undefined) return undefined;
     const { session, turn, position } = this.#identity;
     const callId = `${session}~${turn}~${position}`;
-    const running = { dispatcher, operation: new Operation(callId, setup) };
+    const { usage } = this.#recorder.state;
+    const used = { turn: usage, step: usage };
+    const running = { dispatcher, used, operation: new Operation(callId, setup) };
     this.#running = running;
     await this.#announce("onStart", running.operation.start, setup.signal);
     return running;
@@ -194,6 +203,7 @@ export class TurnLifecycle {
     const { operation } = running;
     const { step: open } = operation;
     if (open === undefined) return;
+    this.#attributeSpent(running);
     const { session, state } = this.#recorder;
     const { history } = state;
     const item =
@@ -230,6 +240,15 @@ export class TurnLifecycle {
         if (!ending.goesOn) return;
         return this.#tell(running, "onStepError", { ...open.start, error: timeIsUp() });
     }
+  }
+
+  /** Before the end of the step's span is told. */
+  #attributeSpent({ used, dispatcher }: Running): void {
+    const { usage } = this.#recorder.state;
+    const overrides = this.#agent().context?.limits;
+    const known = { catalogue: this.#catalogue, ...defined({ overrides }) };
+    for (const part of ["turn", "step"] as const)
+      dispatcher.attribute(part, () => spentSince(used[part], usage, known));
   }
 
   #closeTurn(running: Running, event: SessionEvent<"turn.ended">): void {

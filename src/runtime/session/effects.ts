@@ -73,7 +73,8 @@ export class SessionEffects implements Disposable {
       callbacks: () => this.callbacks,
       begin: async (setup) => await this.#lifecycle?.beforeStep(setup),
     });
-    if (!options.isReplay) this.#lifecycle = new TurnLifecycle(options.recorder, agent);
+    const { recorder, catalogue, isReplay } = options;
+    if (!isReplay) this.#lifecycle = new TurnLifecycle(recorder, agent, catalogue);
     this.#clock = new TurnClock(prepared.agent, options);
     this.#attempt = new StepAttempt(this.#attemptOptions());
   }
