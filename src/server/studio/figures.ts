@@ -56,7 +56,10 @@ export async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> 
   return await loaded;
 }
 
-/** An estimate without its calls: all tokens of a listed session at the price of its last model; undefined if not known. */
+/**
+ * An estimate without its calls: all tokens of a listed session at the price of its last model; undefined if not
+ * known. Sums by model would be no bill either: prices depend on the size and the hour of each call.
+ */
 export async function listedCost({
   model,
   total,

@@ -205,7 +205,10 @@ function Row({
         )}
         <span className="id">{session.session}</span>
         <span className="grow" />
-        <span className="num">
+        <span
+          className="num"
+          title={cost === undefined ? "Tokens" : "An estimate, at the price of its last model"}
+        >
           {cost === undefined ? tokens(total.inputTokens + total.outputTokens) : dollars(cost)}
         </span>
         <time title={exactTime(updatedAt)}>{ago(updatedAt, Date.now())}</time>
