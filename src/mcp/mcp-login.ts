@@ -31,7 +31,8 @@ export interface LoginOptions {
 /** A token that ends sooner than this is renewed first. */
 const RENEWED_MS = 60_000;
 /** Milliseconds in which another process keeps what a renewal gave it. */
-const RENEWING_MS = 500;
+const RENEWING_MS = 1500;
+const LOOK_MS = 100;
 /** For as long, one address serves all who are asked to log in. */
 const ADDRESS_MS = 600_000;
 
@@ -218,9 +219,11 @@ export class Login implements AuthProvider {
   async #areLasting(used: string | undefined): Promise<boolean> {
     const areSame = async (): Promise<boolean> =>
       (await this.#known()).tokens?.access_token === used;
-    if (!(await areSame())) return false;
-    await delay(RENEWING_MS, undefined, { ref: false });
-    return await areSame();
+    for (let waited = 0; await areSame(); waited += LOOK_MS) {
+      if (waited >= RENEWING_MS) return true;
+      await delay(LOOK_MS, undefined, { ref: false });
+    }
+    return false;
   }
 
   async #known(): Promise<Known> {

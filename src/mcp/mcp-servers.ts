@@ -137,8 +137,8 @@ export class OpenMcpServers {
     const [, server = "", uri = ""] = /^([^:]+):(.+)$/s.exec(source) ?? [];
     if (!this.#servers.has(server)) return undefined;
     return this.read(server, uri, turn).then((contents) => {
-      const bytes = contents.map((part) =>
-        "blob" in part ? Buffer.from(part.blob, "base64") : Buffer.from(part.text),
+      const bytes = contents.map(({ blob, text = "" }) =>
+        blob === undefined ? Buffer.from(text) : Buffer.from(blob, "base64"),
       );
       return { name: source, bytes: Buffer.concat(bytes), mediaType: contents[0]?.mimeType };
     });

@@ -51,9 +51,13 @@ async function answers(
   );
   const model = scriptedModel([...steps, "Done."]);
   await using open = await openSession({ model }, { mcp: { own: server } });
-  await (
-    await open.session.send("Go.")
-  ).result;
+  const { session } = open;
+  const turn = await session.send("Go.");
+  for (let rest = await turn.untilRest(); rest.kind === "waiting"; rest = await turn.untilRest()) {
+    const [{ approvalId, question } = { approvalId: "" }] = rest.approvals;
+    const content = { name: "Ann", check: true };
+    await session.approve(approvalId, question?.kind === "form" ? { content } : {});
+  }
   const ends = (await open.events()).filter(
     (event) => event.type === "tool.succeeded" || event.type === "tool.failed",
   );

@@ -123,7 +123,7 @@ describe("names", () => {
     for (const name of names) expect(name).toMatch(/^[A-Za-z_][\w-]{0,63}$/);
     expect(new Set(names).size).toBe(names.length);
     // Fourteen of each server, two of the agent's own, and the one that reads results.
-    expect(names).toHaveLength(3 * 14 + 3);
+    expect(names).toHaveLength(3 * 15 + 3);
     expect(names.slice(0, 2)).toEqual(["my_server__extra", "echo"]);
   });
 });

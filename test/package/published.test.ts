@@ -193,13 +193,13 @@ describe("the published package", () => {
     },
   );
 
-  it("turnlog loads at most 1.37 MB of ours and builds at most 880 schemas, the rest when it is needed", async () => {
+  it("turnlog loads at most 1.4 MB of ours and builds at most 900 schemas, the rest when it is needed", async () => {
     const { files } = await loaded("turnlog");
     const ours = files.filter((file) => file.startsWith("node_modules/turnlog/"));
     const sizes = await Promise.all(
       ours.map(async (file) => (await stat(join(consumer, file))).size),
     );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_370_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_400_000);
     const program = `
       let schemas = 0;
       globalThis.__zod_globalConfig = { postProcessor: () => { schemas += 1; } };
@@ -208,7 +208,7 @@ describe("the published package", () => {
     const args = ["--input-type=module", "--eval", program];
     const schemas = Number(await output(process.execPath, args, consumer));
     expect(schemas).toBeGreaterThan(50);
-    expect(schemas).toBeLessThanOrEqual(880);
+    expect(schemas).toBeLessThanOrEqual(900);
   });
 
   it("turnlog is loaded without the AI SDK's providers, MCP, the prices of models and the command line", async () => {

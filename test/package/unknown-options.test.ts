@@ -229,6 +229,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.were", "where", () => runtime.approvals({ were: {} })],
   // @ts-expect-error -- unknown
+  ["options.mayAnswers", "mayAnswer", () => runtime.finishLogin(new URLSearchParams(), { mayAnswers: () => true })],
+  // @ts-expect-error -- unknown
   ["options.parallel", undefined, () => runtime.resumeAll({ parallel: 3 })],
   // @ts-expect-error -- unknown
   ["options.leave", "leaveTurns", () => runtime.close({ leave: true })],
@@ -495,6 +497,7 @@ const covered: Readonly<Record<string, string>> = {
   WithdrawOptions: "reasonOrOptions.why",
   AgentToolOptions: "options.maxDeep",
   ApprovalsOptions: "options.were",
+  FinishLoginOptions: "options.mayAnswers",
   MasterKeyOptions: "options.former",
   SpendingLimits: "limits.sessions",
   PostgresLogOptions: "options.shema",

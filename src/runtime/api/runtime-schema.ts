@@ -142,7 +142,9 @@ type AnyRuntime = { readonly [Key in KeyOf<RuntimeOptions>]?: unknown };
 
 const places = ["dir", "memory", "log"] as const;
 
-const serverFields = {
+// Made when a program has servers: each schema costs time at the start.
+
+const serverFields = () => ({
   startTimeoutMs: milliseconds,
   callTimeoutMs: milliseconds,
   needsApproval: z.union(
@@ -150,31 +152,31 @@ const serverFields = {
     'true, false or "unless-read-only"',
   ),
   resources: flag,
-};
-const processSchema = optionsOf<StdioMcpServer>(
-  { ...serverFields, args: list, env: named(text), cwd: name },
-  { command: name },
-);
-const addressSchema = optionsOf<HttpMcpServer>(
-  {
-    ...serverFields,
-    type: oneOf("http", "sse"),
-    headers: z.union([named(text), code], "an object of texts, or a function that returns one"),
-    account: code,
-    login: optionsOf<McpLogin>(
-      {
-        clientId: name,
-        clientSecret: name,
-        scope: text,
-        tokens: implementation({ load: code, save: code }),
-      },
-      { redirectUrl: name },
-    ),
-    idleTimeoutMs: milliseconds,
-    maxConnections: several,
-  },
-  { url: name },
-);
+});
+const processSchema = () =>
+  optionsOf<StdioMcpServer>(
+    { ...serverFields(), args: list, env: named(text), cwd: name },
+    { command: name },
+  );
+const loginFields = () => ({
+  clientId: name,
+  clientSecret: name,
+  scope: text,
+  tokens: implementation({ load: code, save: code }),
+});
+const addressSchema = () =>
+  optionsOf<HttpMcpServer>(
+    {
+      ...serverFields(),
+      type: oneOf("http", "sse"),
+      headers: z.union([named(text), code], "an object of texts, or a function that returns one"),
+      account: code,
+      login: optionsOf<McpLogin>(loginFields(), { redirectUrl: name }),
+      idleTimeoutMs: milliseconds,
+      maxConnections: several,
+    },
+    { url: name },
+  );
 const serverSchema = z.unknown().superRefine((value, context) => {
   const has = (key: string): boolean => Reflect.get(Object(value), key) !== undefined;
   if (has("command") && has("url")) {
@@ -182,8 +184,8 @@ const serverSchema = z.unknown().superRefine((value, context) => {
       code: "custom",
       message: "an object with a `command` or a `url`, one of them",
     });
-  } else if (has("command")) report(processSchema, value, context, []);
-  else if (has("url")) report(addressSchema, value, context, []);
+  } else if (has("command")) report(processSchema(), value, context, []);
+  else if (has("url")) report(addressSchema(), value, context, []);
   else context.addIssue({ code: "custom", message: "an object with a `command` or a `url`" });
 });
 
