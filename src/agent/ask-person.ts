@@ -34,6 +34,12 @@ export class AskedPerson extends Error {
   override readonly name = "AskedPerson";
   readonly question: CallQuestion;
   readonly state: JsonValue | undefined;
+  readonly #brand = true;
+
+  /** Without reading a thrown value, which may be a proxy that throws. */
+  static is(thrown: unknown): thrown is AskedPerson {
+    return typeof thrown === "object" && thrown !== null && #brand in thrown;
+  }
 
   constructor(question: CallQuestion, state?: JsonValue) {
     super(`The call waits for a person, whom ${question.from} asked (${question.kind}).`);

@@ -483,7 +483,7 @@ const UNKNOWN_OUTCOME = "The call may have taken effect. Check before you repeat
 
 /** What ends an attempt of a call, and is no failure of the server. */
 function needsPerson(error: unknown): boolean {
-  return error instanceof LoginNeeded || error instanceof AskedPerson;
+  return error instanceof LoginNeeded || AskedPerson.is(error);
 }
 
 function textOf(error: unknown): string {

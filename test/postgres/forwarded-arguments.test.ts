@@ -193,6 +193,7 @@ const places: Readonly<Record<string, readonly Place[]>> = {
   ],
   redact: [first, (value) => [[value]], firstIn("from"), behind(1)(), behind(1)("reason")],
   close: [first],
+  subAgents: [],
 };
 
 it("has places for every command that another process may execute", () => {

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 import { expect, it } from "vitest";
 
-it("is at most 7.5 KB gzipped for a browser, and imports nothing", async () => {
+it("is at most 7.6 KB gzipped for a browser, and imports nothing", async () => {
   const bundle = await rolldown({
     input: new URL("../../src/public/ui.ts", import.meta.url).pathname,
     platform: "browser",
@@ -16,5 +16,5 @@ it("is at most 7.5 KB gzipped for a browser, and imports nothing", async () => {
   const [{ code, imports }] = output;
   expect(imports).toEqual([]);
   expect(code).not.toMatch(/node:|\bzod\b/);
-  expect(gzipSync(code).length).toBeLessThanOrEqual(7.5 * 1024);
+  expect(gzipSync(code).length).toBeLessThanOrEqual(7.6 * 1024);
 });

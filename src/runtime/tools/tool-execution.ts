@@ -179,7 +179,7 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
     return { kind: "succeeded", output: json, modelOutput: await modelOutput(run, output, json) };
   } catch (error) {
     observer?.answered({ kind: "failed", error });
-    if (error instanceof AskedPerson)
+    if (AskedPerson.is(error))
       return { kind: "asked", question: error.question, state: error.state };
     return failed(error);
   }
