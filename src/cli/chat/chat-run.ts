@@ -372,7 +372,9 @@ function asker({ canAsk }: ChatRun): AskApproval | undefined {
 /** Repeats the question until the line is an answer. An empty line means no. */
 const askApproval: AskApproval = async (question, signal) => {
   for (;;) {
-    const line = await askLine(`${question} (${ANSWERS})`, signal);
+    // Other questions than whether a call may run say themselves how they are answered.
+    const how = question.endsWith("?") ? ` (${ANSWERS})` : "";
+    const line = await askLine(`${question}${how}`, signal);
     if (line === undefined) return { kind: "left" };
     const answer = readAnswer(line.trim() === "" ? "no" : line);
     if (answer !== undefined) return { kind: "answered", answer };

@@ -132,8 +132,10 @@ async function withCancel<Done>(
     while (!unwanted.aborted && (await isOpen(session, position))) {
       const asked = await view.approve?.(callId, unwanted);
       if (asked === undefined) await settle(session, position, noTerminal);
-      else if (asked.kind === "answered") await settle(session, position, asked.answer);
-      else if (!unwanted.aborted) {
+      else if (asked.kind === "answered") {
+        const refused = await settle(session, position, asked.answer);
+        if (refused !== undefined) await view.refused?.(refused);
+      } else if (!unwanted.aborted) {
         interrupts.press();
         return;
       }

@@ -227,6 +227,8 @@ export interface TurnView {
   cancelling(): Promise<void>;
   /** Asks whether a call may run, until the signal aborts. Absent if nobody can answer. */
   approve?(callId: string, signal: AbortSignal): Promise<Asked>;
+  /** Says why an answer was not taken. */
+  refused?(why: string): Promise<void>;
 }
 
 /** The answer, or that the person leaves with Ctrl-C or Ctrl-D. */
@@ -249,6 +251,7 @@ export function textView(
     show: (event) => screen.show(event),
     cancelling: () => screen.note(CANCELLING),
     ...(ask !== undefined && {
+      refused: (why: string) => screen.note(why, "yellow"),
       async approve(callId: string, signal: AbortSignal) {
         await screen.endLine();
         // The question bypasses this channel: wait until earlier text is out.
