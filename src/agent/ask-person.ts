@@ -32,18 +32,21 @@ export interface AnsweredQuestion {
 /** Ends an attempt of a call. It is not an error of the tool: let it pass. */
 export class AskedPerson extends Error {
   override readonly name = "AskedPerson";
-  readonly question: CallQuestion;
+  readonly #question: CallQuestion;
   readonly state: JsonValue | undefined;
-  readonly #brand = true;
 
   /** Without reading a thrown value, which may be a proxy that throws. */
   static is(thrown: unknown): thrown is AskedPerson {
-    return typeof thrown === "object" && thrown !== null && #brand in thrown;
+    return typeof thrown === "object" && thrown !== null && #question in thrown;
+  }
+
+  get question(): CallQuestion {
+    return this.#question;
   }
 
   constructor(question: CallQuestion, state?: JsonValue) {
     super(`The call waits for a person, whom ${question.from} asked (${question.kind}).`);
-    this.question = question;
+    this.#question = question;
     this.state = state;
   }
 }

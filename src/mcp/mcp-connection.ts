@@ -16,7 +16,6 @@ import {
   type InputRequiredResult,
   type ListResourcesResult,
   type ListResourceTemplatesResult,
-  type ListToolsResult,
   type Progress,
   type ReadResourceResult,
 } from "@modelcontextprotocol/client";
