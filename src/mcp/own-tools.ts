@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { AskPerson, ListedTool, McpServer, RunningCall } from "./mcp-options.ts";
 import type { RunningServer } from "./mcp-server.ts";
+import { namePrefix } from "./offered-tools.ts";
 
 const LOGIN = "login";
 const LIST_RESOURCES = "list_resources";
@@ -35,7 +36,8 @@ async function loggedIn(
   ask: AskPerson | undefined,
 ): Promise<unknown> {
   const tools = await connection.tools(() => {}, ask);
-  const names = tools.map(({ name }) => name).join(", ");
+  const prefix = namePrefix(server);
+  const names = tools.map(({ name }) => `${prefix}${name}`).join(", ");
   return asResult(
     `The user is logged in at ${server}. From the next message on you can call: ${names}.`,
   );

@@ -70,6 +70,7 @@ import { SessionLists, summaryKeeper } from "./reading/lists.ts";
 import {
   approvalsSchema,
   finishLoginSchema,
+  querySchema,
   billQuerySchema,
   consumeSchema,
   consumerNameSchema,
@@ -216,6 +217,7 @@ export class OpenRuntime implements Runtime {
     query: URLSearchParams,
     options: FinishLoginOptions = {},
   ): Promise<FinishedLogin> {
+    check(querySchema, query, "finishLogin", { name: "query" });
     check(finishLoginSchema, options, "finishLogin", { name: "options" });
     const { mayAnswer } = options;
     this.#liveSessions.assertOpen("any");

@@ -261,7 +261,9 @@ describe("the offer of a server that wants a login", () => {
       );
     expect(await names()).toEqual(["own__login"]);
     expect(await open.whoami("ann", "login")).toEqual(
-      said("The user is logged in at own. From the next message on you can call: whoami, pay."),
+      said(
+        "The user is logged in at own. From the next message on you can call: own__whoami, own__pay.",
+      ),
     );
     expect(await names()).toEqual(["own__whoami", "own__pay"]);
     // Also in another process, which nobody has told of an account.
