@@ -60,7 +60,9 @@ export interface Asking {
 export function asking(answered: readonly AnsweredQuestion[]): Asking {
   const left = [...answered];
   return {
-    ask: (question, state) => {
+    ask: (given, kept) => {
+      const question = askable(given);
+      const state = kept === undefined ? undefined : toJson(kept);
       const index = left.findIndex((one) =>
         isDeepStrictEqual(keyOf(one.question), keyOf(question)),
       );
@@ -70,16 +72,6 @@ export function asking(answered: readonly AnsweredQuestion[]): Asking {
     },
   };
 }
-
-function keyOf(question: CallQuestion): object {
-  return question.kind === "form" ? question : { ...question, url: undefined };
-}
-
-const optionsSchema = z.object({
-  turnlog: z.object({
-    ask: z.custom<Asking["ask"]>((value) => typeof value === "function"),
-  }),
-});
 
 /** A form is checked when it is answered, so its schema must be one that can be. */
 const askableSchema = z.lazy(() =>
@@ -95,6 +87,32 @@ function isUsable(schema: JsonObject): boolean {
     return false;
   }
 }
+
+/** @throws TurnlogError `INVALID_INPUT` */
+function askable(question: CallQuestion): CallQuestion {
+  const json = toJson(question);
+  if (JSON.stringify(json).length > LONGEST_QUESTION)
+    throw refused(`it has more than ${LONGEST_QUESTION} characters`);
+  const parsed = askableSchema.safeParse(json);
+  if (!parsed.success) throw refused(z.prettifyError(parsed.error), parsed.error);
+  return parsed.data;
+}
+
+const LONGEST_QUESTION = 65_536;
+
+function refused(why: string, cause?: unknown): TurnlogError {
+  return new TurnlogError("INVALID_INPUT", `This question cannot be asked: ${why}`, { cause });
+}
+
+function keyOf(question: CallQuestion): object {
+  return question.kind === "form" ? question : { ...question, url: undefined };
+}
+
+const optionsSchema = z.object({
+  turnlog: z.object({
+    ask: z.custom<Asking["ask"]>((value) => typeof value === "function"),
+  }),
+});
 
 /**
  * Asks a person in the middle of a call. The first time, it throws, and the call waits in the inbox; once
@@ -126,12 +144,5 @@ export function askPerson(
       "These are not the options that turnlog gives to a tool's `execute`: pass on its second argument unchanged.",
       { cause: given.error },
     );
-  const parsed = askableSchema.safeParse(toJson(question));
-  if (parsed.success)
-    return given.data.turnlog.ask(parsed.data, state === undefined ? undefined : toJson(state));
-  throw new TurnlogError(
-    "INVALID_INPUT",
-    `This question cannot be asked: ${z.prettifyError(parsed.error)}`,
-    { cause: parsed.error },
-  );
+  return given.data.turnlog.ask(question, state);
 }

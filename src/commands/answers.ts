@@ -259,10 +259,14 @@ function answerFault(
 ): string | undefined {
   if (question?.kind !== "form" || !approved)
     return values === undefined ? undefined : "it asks for no values (`content`).";
-  const fits = z.fromJSONSchema(question.schema).safeParse(values ?? {});
-  return fits.success
-    ? undefined
-    : `\`content\` does not fit the form. ${z.prettifyError(fits.error)}`;
+  try {
+    const fits = z.fromJSONSchema(question.schema).safeParse(values ?? {});
+    if (fits.success) return undefined;
+    return `\`content\` does not fit the form. ${z.prettifyError(fits.error)}`;
+  } catch (error) {
+    // Logs of other programs may have any schema.
+    return `its form cannot be checked (${String(error)}), so it can only be denied`;
+  }
 }
 
 /** The person (`by`) may be another one. */

@@ -47,6 +47,7 @@ export interface McpCall {
   readonly tool: string;
   readonly input: Record<string, unknown>;
   readonly onProgress: (progress: Progress) => void;
+  readonly session: string | undefined;
   readonly onQuestion: (question: ElicitRequestParams) => Promise<ElicitResult>;
 }
 
@@ -99,9 +100,12 @@ export async function connect(
   const running = new Set<McpCall>();
   client.setNotificationHandler("notifications/tools/list_changed", onToolsChanged);
   client.setRequestHandler("elicitation/create", async ({ params }) => {
-    // Over HTTP a question comes with the answer to its call. A pipe does not say: the last call is likely.
+    // Over HTTP a question comes with the answer to its call. A pipe does not say: then only one session may have calls.
     const calls = [...running];
-    const asking = calls.find(({ input }) => wire.isAnswering(input)) ?? calls.at(-1);
+    const isOneSession = calls.every(({ session }) => session === calls[0]?.session);
+    const asking =
+      calls.find(({ input }) => wire.isAnswering(input)) ??
+      (isOneSession ? calls.at(-1) : undefined);
     return asking === undefined ? { action: "cancel" } : await asking.onQuestion(params);
   });
   using given = firstAbort(signal, AbortSignal.timeout(timeoutMs));

@@ -277,12 +277,13 @@ export class RunningServer {
     connection: McpConnection,
     tool: string,
     input: Record<string, unknown>,
-    { id, signal, onProgress, ask }: RunningCall,
+    { session, id, signal, onProgress, ask }: RunningCall,
   ): Promise<CallAnswer> {
     const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
     let end: string | undefined;
     let shownAt = -Infinity;
     const attempt = {
+      session,
       ask,
       onProgress: (progress: CallProgress): void => {
         limit.extend();
@@ -317,8 +318,8 @@ export class RunningServer {
       return answer;
     } catch (error) {
       if (open.isAsking) {
-        if (id === undefined) open.connection.abandon(open.input, "Nobody waits for its answer.");
-        else this.#held.set(id, open);
+        if (id === undefined) open.giveUp();
+        else this.#hold(id, open);
         throw error;
       }
       if (error instanceof NotRun || needsPerson(error)) throw error;
@@ -327,6 +328,19 @@ export class RunningServer {
       if (signal?.aborted !== true) await this.#probe(connection);
       throw this.#failure("timed-out", `${end}. ${UNKNOWN_OUTCOME}`, error);
     }
+  }
+
+  /** Until the next attempt of the call. A call that was denied or cancelled has none. */
+  #hold(id: string, open: OpenCall): void {
+    this.#held.set(id, open);
+    after(
+      this.#server.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
+      () => {
+        if (this.#held.get(id) === open) this.#held.delete(id);
+        open.giveUp();
+      },
+      false,
+    );
   }
 
   /** The request of an earlier attempt, if its connection still has it. */
@@ -398,6 +412,7 @@ export class RunningServer {
     if (this.#live !== connection) return false;
     this.#live = undefined;
     this.#connecting = undefined;
+    for (const [id, open] of this.#held) if (open.connection === connection) this.#held.delete(id);
     this.#stale = true;
     const end = connection.close().catch(() => {});
     this.#ending.add(end);
@@ -527,6 +542,7 @@ class CallLimit implements Disposable {
   #timer: Disposable | undefined;
   #grace: Disposable | undefined;
   readonly #latest: number;
+  #isOver = false;
 
   constructor(ms: number, clock: () => number, due: () => void) {
     this.#ms = ms;
@@ -538,7 +554,7 @@ class CallLimit implements Disposable {
 
   /** The server reports that it is at it. */
   extend(): void {
-    if (this.#clock() >= this.#latest) return;
+    if (this.#isOver || this.#clock() >= this.#latest) return;
     this.#timer?.[Symbol.dispose]();
     this.#timer = after(this.#ms, this.#due);
   }
@@ -549,6 +565,7 @@ class CallLimit implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isOver = true;
     this.#timer?.[Symbol.dispose]();
     this.#grace?.[Symbol.dispose]();
   }

@@ -167,7 +167,9 @@ export class OpenMcpServers {
       try {
         await login?.finish(query);
       } catch (error) {
-        const why = error instanceof Error ? `failed: ${error.message}` : "failed";
+        // What the login's server answered may have a token in it.
+        const said = error instanceof Error ? error.message.split(/raw body/i)[0] : "";
+        const why = said === "" ? "failed" : `failed: ${said?.slice(0, 200)}`;
         throw loginFailed("MCP_SERVER_FAILED", server, why);
       }
       return finished;
@@ -209,7 +211,7 @@ export class OpenMcpServers {
     const { account } = opened.settings;
     if (account === undefined) return this.#connection(name, opened, undefined);
     const known = turn && (await awaited("account", () => account(turn)));
-    if (known === undefined) throw new LoginNeeded();
+    if (known === undefined || known === "") throw new LoginNeeded();
     return this.#connection(name, opened, known);
   }
 

@@ -193,6 +193,7 @@ function toolRun(options: { readonly abortSignal?: AbortSignal | undefined }): T
   const { session, effectId, runtimeContext, ask, onProgress } = known;
   return {
     signal,
+    session,
     // Forks have the effects of their origin.
     id: JSON.stringify([session, effectId]),
     ask,

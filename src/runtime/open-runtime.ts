@@ -224,17 +224,20 @@ export class OpenRuntime implements Runtime {
     if (this.#mcp === undefined)
       throw new TurnlogError("COMMAND_REFUSED", "This runtime has no MCP servers (`mcp`).");
     const waiting = waitingLogins(await this.approvals(), query);
-    const finished = await this.#mcp.finishLogin(query, async () => {
+    const finished = await this.#mcp.finishLogin(query, async (login) => {
       if (mayAnswer === undefined) return true;
-      for (const question of waiting) if (await mayAnswer(question)) return true;
+      const asked = waiting.filter(({ state }) => state === query.get("state"));
+      for (const { question } of asked) if (await mayAnswer(question, login)) return true;
       return false;
     });
-    for (const { session, approval } of waiting) {
+    for (const { question } of waiting) {
       try {
-        await (await this.session(session)).approve(approval.approvalId);
+        await (await this.session(question.session)).approve(question.approval.approvalId);
       } catch (error) {
+        // One that cannot be answered keeps no other waiting.
+        if (!TurnlogError.isInstance(error)) throw error;
         // It was answered, or its turn cancelled, in the meantime.
-        if (!TurnlogError.isInstance(error) || !noLongerWaits.has(error.code)) throw error;
+        if (!noLongerWaits.has(error.code)) this.#warn(error);
       }
     }
     return finished;
@@ -356,16 +359,22 @@ const noLongerWaits: ReadonlySet<string> = new Set(["APPROVAL_ANSWERED", "COMMAN
 
 type WaitingApproval = Extract<WaitingQuestion, { readonly kind: "approval" }>;
 
-/** The calls that wait for the login that a callback's query tells of. */
+interface WaitingLogin {
+  readonly question: WaitingApproval;
+  /** Begins with the name of the account. */
+  readonly state: string;
+}
+
+/** The calls that wait for a login of the account that a callback's query tells of. */
 function waitingLogins(
   waiting: readonly WaitingQuestion[],
   query: URLSearchParams,
-): readonly WaitingApproval[] {
-  const state = query.get("state");
-  return waiting.filter((one): one is WaitingApproval => {
-    const asked = one.kind === "approval" ? one.approval.question : undefined;
-    return (
-      asked?.kind === "login-required" && new URL(asked.url).searchParams.get("state") === state
-    );
+): readonly WaitingLogin[] {
+  const [account] = (query.get("state") ?? "").split(".");
+  return waiting.flatMap((question): readonly WaitingLogin[] => {
+    const asked = question.kind === "approval" ? question.approval.question : undefined;
+    if (question.kind !== "approval" || asked?.kind !== "login-required") return [];
+    const state = new URL(asked.url).searchParams.get("state") ?? "";
+    return state.split(".")[0] === account ? [{ question, state }] : [];
   });
 }

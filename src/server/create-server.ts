@@ -8,7 +8,7 @@ import {
   jsonObjectSchema,
 } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
-import { HeadRequest } from "./request-guard.ts";
+import { HeadRequest } from "./route/route.ts";
 import { RouteHandler } from "./route-handler.ts";
 import { addStudioPages } from "./studio-pages.ts";
 import { problemResponse } from "./problems/problem.ts";

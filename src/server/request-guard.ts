@@ -1,5 +1,6 @@
 /** Checks every request first: Host and Origin, then the token or the cookie of the studio. Knows no runtime. */
 
+import { HeadRequest } from "./route/route.ts";
 import { defined, TurnlogError } from "../events/index.ts";
 import { operator, problemOf, problemResponse, type Reader } from "./problems/problem.ts";
 import { assertNoTokenInUrl, assertToken, tokenOf, assertSource } from "./security/access.ts";
@@ -13,13 +14,6 @@ export interface About {
   actor: string | undefined;
   /** Who reads the problem, if it is answered by one. */
   reader: Reader;
-}
-
-/** A HEAD, answered as a GET: hono drops the body of a HEAD without an end, so its stream would stay open. */
-export class HeadRequest extends Request {
-  constructor({ url, headers, signal }: Request) {
-    super(url, { headers, signal });
-  }
 }
 
 export class RequestGuard {

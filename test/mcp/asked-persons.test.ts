@@ -66,12 +66,21 @@ describe("a login that a call needs", () => {
       },
     });
     const query = await loggedInAt(await addressIn(runtime));
-    const callback = async (user: string): Promise<Response> =>
+    // As a browser comes from another site, whose redirect it follows.
+    const navigation = {
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+    };
+    const callback = async (user: string, dest = "document", method = "GET"): Promise<Response> =>
       await fetch(
         new Request(`http://127.0.0.1/api/logins/callback?${query.toString()}`, {
-          headers: { "x-user": user },
+          headers: { "x-user": user, ...navigation, "sec-fetch-dest": dest },
+          method,
         }),
       );
+    // A picture of another site, and what only looks at an address, log nobody in.
+    expect((await callback("ann", "image")).status).toBe(403);
+    await callback("ann", "document", "HEAD");
     // Who lures another person to log in gets nothing of it.
     expect((await callback("bob")).status).toBe(403);
     expect(await runtime.approvals()).toHaveLength(1);

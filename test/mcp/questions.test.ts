@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { OpenMcpServers, type McpServer } from "../../src/mcp/index.ts";
 import type { CallQuestion } from "../../src/events/index.ts";
-import type { PersonAnswer } from "../../src/agent/index.ts";
+import { AskedPerson, type PersonAnswer } from "../../src/agent/index.ts";
 import { mcpModelOutput } from "../../src/mcp/mcp-output.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -87,7 +87,13 @@ describe("a question of a server", () => {
   );
 
   it("ends the call with what was thrown where the answer comes later", async () => {
-    const later = new Error("later");
+    const question = {
+      kind: "address",
+      from: "own",
+      message: "",
+      url: "https://own.test",
+    } as const;
+    const later = new AskedPerson(question);
     for (const version of ["2025-11-25", "2026-07-28"] as const) {
       const own = await ownHttpServer({ version, as: "json" });
       await using open = opened(version === "2026-07-28" ? { url: own.url } : everything, () => {

@@ -428,7 +428,7 @@ export function askedWords(question: CallQuestion): string {
     case "login-required":
       return `${from} needs a login. Log in at ${question.url} and then answer y.`;
     case "address":
-      return `${from}: ${question.message} Open ${question.url} and then answer y.`;
+      return `${from}: ${excerpt(question.message, LINE_LENGTH)} Open ${question.url} and then answer y.`;
     case "form": {
       const { properties } = formSchema.parse(question.schema);
       const fields = Object.entries(properties).map(
@@ -440,7 +440,7 @@ export function askedWords(question: CallQuestion): string {
         },
       );
       const example = Object.keys(properties).map((name) => `${name}=…`);
-      return `${from}: ${question.message} ${fields.join(", ")}. Answer ${example.join(", ")} or n.`;
+      return `${from}: ${excerpt(question.message, LINE_LENGTH)} ${fields.join(", ")}. Answer ${example.join(", ")} or n.`;
     }
   }
 }

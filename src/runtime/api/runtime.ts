@@ -77,7 +77,10 @@ export interface FinishLoginOptions {
    * Whether who came back from the login may answer a question that waits for it. A login that no such question waits
    * for is refused: nobody may log in for another person. Default: everybody may.
    */
-  readonly mayAnswer?: (question: WaitingQuestion) => boolean | Promise<boolean>;
+  readonly mayAnswer?: (
+    question: WaitingQuestion,
+    login: FinishedLogin,
+  ) => boolean | Promise<boolean>;
 }
 
 /** Options of {@link Runtime.approvals}. */

@@ -15,6 +15,13 @@ import type { StreamSettings } from "../streams/event-stream.ts";
 import type { RequestedTurn } from "./requested-turn.ts";
 import type { Gate } from "../streams/permitted-events.ts";
 
+/** A HEAD, answered as a GET: hono drops the body of a HEAD without an end, so its stream would stay open. */
+export class HeadRequest extends Request {
+  constructor({ url, headers, signal }: Request) {
+    super(url, { headers, signal });
+  }
+}
+
 /** Whom an answer is for: the page of an end user, or who runs the agent. */
 export type Audience = "user" | "operator";
 

@@ -6,6 +6,9 @@
 import { TurnlogError } from "../../events/index.ts";
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
+/** Where logins at MCP servers lead back to. */
+export const LOGIN_CALLBACK = "/api/logins/callback";
+
 interface AllowedSources {
   /** Host names by which the server is reached, with or without a port. */
   readonly hosts: readonly string[];
@@ -50,9 +53,18 @@ export function assertSource(
   }
   // Without an Origin: images, frames and links of other sites say so here.
   const site = headers.get("sec-fetch-site");
-  if (site === "cross-site" || site === "same-site")
+  if ((site === "cross-site" || site === "same-site") && !isReturn(headers, url))
     throw forbidden("Pages of other sites may not load anything from this server.");
   return undefined;
+}
+
+/** The login at another site leads back here. What it may do is asked there: its `state` is known to one person only. */
+function isReturn(headers: Headers, url: string): boolean {
+  return (
+    new URL(url).pathname === LOGIN_CALLBACK &&
+    headers.get("sec-fetch-mode") === "navigate" &&
+    headers.get("sec-fetch-dest") === "document"
+  );
 }
 
 function same(one: string, other: string): boolean {

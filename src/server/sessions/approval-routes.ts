@@ -2,7 +2,8 @@
 
 import { z } from "zod";
 import { defined } from "../../events/index.ts";
-import { json, route, type Call, type Route } from "../route/route.ts";
+import { HeadRequest, json, route, type Call, type Route } from "../route/route.ts";
+import { LOGIN_CALLBACK } from "../security/access.ts";
 import { withShownQuestions } from "./shown-questions.ts";
 
 const approval = z.looseObject({ approvalId: z.string(), toolName: z.string() });
@@ -28,7 +29,7 @@ export function approvalRoutes(): readonly Route[] {
     route({
       name: "finishLogin",
       method: "get",
-      path: "/api/logins/callback",
+      path: LOGIN_CALLBACK,
       action: "list",
       audience: "user",
       summary:
@@ -36,6 +37,8 @@ export function approvalRoutes(): readonly Route[] {
       query: z.looseObject({ state: z.string() }),
       answer: { kind: "media", mediaType: "text/plain", words: "That the login is done." },
       handle: async ({ runtime, request, may }) => {
+        // What only looks at an address, such as a scanner of mails, does not log in.
+        if (request instanceof HeadRequest) return new Response(null);
         const { server } = await runtime.finishLogin(new URL(request.url).searchParams, {
           mayAnswer: async ({ session }) => await may("approve", session),
         });
