@@ -70,7 +70,6 @@ import { SessionLists, summaryKeeper } from "./reading/lists.ts";
 import {
   approvalsSchema,
   finishLoginSchema,
-  querySchema,
   billQuerySchema,
   consumeSchema,
   consumerNameSchema,
@@ -217,7 +216,11 @@ export class OpenRuntime implements Runtime {
     query: URLSearchParams,
     options: FinishLoginOptions = {},
   ): Promise<FinishedLogin> {
-    check(querySchema, query, "finishLogin", { name: "query" });
+    if (!(query instanceof URLSearchParams))
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        "finishLogin: query must be the `URLSearchParams` of the callback's address.",
+      );
     check(finishLoginSchema, options, "finishLogin", { name: "options" });
     const { mayAnswer } = options;
     this.#liveSessions.assertOpen("any");

@@ -91,10 +91,6 @@ export const approvalsSchema: z.ZodType = optionsOf<ApprovalsOptions>(
   { where: metadataSchema },
   {},
 );
-export const querySchema: z.ZodType = thing(
-  "the `URLSearchParams` of the callback's address",
-  (value) => value instanceof URLSearchParams,
-);
 export const finishLoginSchema: z.ZodType = optionsOf<FinishLoginOptions>({ mayAnswer: code }, {});
 export const resumeSchema: z.ZodType = optionsOf<ResumeOptions>(
   { concurrency: several, where: metadataSchema },
