@@ -3,7 +3,7 @@
 import type { LanguageModelUsage, OutputInterface } from "ai";
 import { textStart, type StoredError } from "../events/index.ts";
 import { thing } from "../validation/index.ts";
-import { toStoredError } from "../shared/index.ts";
+import { isJson, toStoredError } from "../shared/index.ts";
 import type { z } from "zod";
 
 /** The output that a text is, or the error of its parsing. */
@@ -59,15 +59,6 @@ function repairedJson(text: string): string | undefined {
   if (inner === undefined || isJson(text)) return undefined;
   const repaired = inner.replace(TEXT_OR_TRAILING_COMMA, "$1");
   return isJson(repaired) ? repaired : undefined;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The usage of a call of which the provider reported none. */

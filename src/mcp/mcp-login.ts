@@ -73,7 +73,7 @@ const knownSchema: z.ZodType<Known> = z.object({
     .optional(),
 });
 
-/** The name of an account's text, which tells nobody the account. */
+/** The key under which an account's login is stored: a hash, so that it does not reveal the account. */
 function nameOf(server: string, account: string | undefined): string {
   return `mcp-${hash("sha256", JSON.stringify([server, account ?? null])).slice(0, 32)}`;
 }

@@ -104,8 +104,8 @@ export interface ResourceContent {
 export interface RunningCall {
   /** Asks the server to stop; the answer is still awaited. */
   readonly signal?: AbortSignal | undefined;
-  /** Whose call it is: a question of its server is asked there. */
-  readonly session?: string | undefined;
+  /** The turn that calls: a question of the server is asked in its session. */
+  readonly turn?: McpTurn | undefined;
   /** The same for each attempt of a call. */
   readonly id?: string | undefined;
   readonly onProgress?: ((progress: CallProgress) => void) | undefined;

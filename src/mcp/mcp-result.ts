@@ -78,7 +78,7 @@ export type CallAnswer =
   /** The answer is not a tool result. */
   | { readonly kind: "broken"; readonly why: string; readonly answer: unknown };
 
-/** The server did nothing: it has forgotten the session, nobody listens there, or it refused the request. */
+/** The server did not run the request: it lost the session, could not be reached, or refused. */
 export class NotRun extends Error {
   readonly why: "expired" | "unreachable" | "refused";
 

@@ -36,7 +36,7 @@ import { LoginNeeded, NotRun, type CallAnswer, type McpResult } from "./mcp-resu
 const PROBE_MS = 5000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Milliseconds that a cancelled call is held open when nobody waits for it. */
+/** Milliseconds for which a cancelled call stays open after its caller has gone. */
 const LINGERS_MS = 2000;
 
 /** Most characters of an invalid answer in an error. */
@@ -138,7 +138,7 @@ export class RunningServer {
         throw failure;
       }
       this.#lists.fail(this.#clock() - since);
-      // Its session may be the fault, and nobody else needs it.
+      // The session may be broken, and no other request uses it.
       if (this.#server.url !== undefined && !this.isUsed) this.rest();
       onWarning(failure);
       return tools;
@@ -277,13 +277,13 @@ export class RunningServer {
     connection: McpConnection,
     tool: string,
     input: Record<string, unknown>,
-    { session, id, signal, onProgress, ask }: RunningCall,
+    { turn, id, signal, onProgress, ask }: RunningCall,
   ): Promise<CallAnswer> {
     const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
     let end: string | undefined;
     let shownAt = -Infinity;
     const attempt = {
-      session,
+      session: turn?.session,
       ask,
       onProgress: (progress: CallProgress): void => {
         limit.extend();
@@ -530,7 +530,7 @@ const savedSchema = z.array(z.custom<ListedTool>());
 
 type Use<Result> = (connection: McpConnection) => Promise<Result>;
 
-async function loadedClient<Module>(load: () => Promise<Module>): Promise<Module> {
+export async function loadedClient<Module>(load: () => Promise<Module>): Promise<Module> {
   return await optionalPackage("@modelcontextprotocol/client", "An MCP server", load);
 }
 

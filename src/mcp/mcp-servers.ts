@@ -14,7 +14,7 @@ import {
   type TokenStore,
 } from "./mcp-options.ts";
 import { LoginNeeded } from "./mcp-result.ts";
-import { knownTools, RunningServer, type KnownTools } from "./mcp-server.ts";
+import { knownTools, loadedClient, RunningServer, type KnownTools } from "./mcp-server.ts";
 import { offerOf, type CallTool } from "./offered-tools.ts";
 import { callOwnTool, loginTool, resourceTools } from "./own-tools.ts";
 
@@ -89,17 +89,11 @@ export class OpenMcpServers {
   }
 
   readonly call: CallTool = async ({ server, tool, name }, input, running = {}) => {
-    const opened = this.#servers.get(server);
-    if (opened === undefined)
-      throw notHere(`The tool ${name} is of the MCP server ${server}`, server);
-    try {
-      const { settings } = opened;
-      const connection = await this.#of(server, opened, running.turn);
+    const what = `The tool ${name} is of the MCP server ${server}`;
+    return await this.#asked(server, what, running.turn, async (connection, settings) => {
       const own = callOwnTool({ server, tool, input, connection, settings, running });
       return await (own ?? connection.call(tool, input, running));
-    } catch (error) {
-      throw error instanceof LoginNeeded ? notRun(server, error.message) : error;
-    }
+    });
   };
 
   /** Of all servers that answer; of the others `onWarning` is told. */
@@ -122,14 +116,9 @@ export class OpenMcpServers {
 
   /** @throws TurnlogError `MCP_SERVER_FAILED` */
   async read(server: string, uri: string, turn?: McpTurn): Promise<readonly ResourceContent[]> {
-    const opened = this.#servers.get(server);
-    if (opened === undefined)
-      throw notHere(`The resource ${uri} is of the MCP server ${server}`, server);
-    try {
-      return (await (await this.#of(server, opened, turn)).read(uri)).contents;
-    } catch (error) {
-      throw error instanceof LoginNeeded ? notRun(server, error.message) : error;
-    }
+    const what = `The resource ${uri} is of the MCP server ${server}`;
+    const read = async (connection: RunningServer) => await connection.read(uri);
+    return (await this.#asked(server, what, turn, read)).contents;
   }
 
   /** The resource that `server:uri` names, as a file of a message. Undefined if it names no server. */
@@ -147,7 +136,7 @@ export class OpenMcpServers {
   /**
    * Finishes the login that a callback's query tells of.
    * @param mayLogIn - Whether the person who sent it may log in for the account: ask it before anything is done.
-   * @throws TurnlogError `COMMAND_REFUSED` for a login that nobody has begun, `FORBIDDEN` for another person's,
+   * @throws TurnlogError `COMMAND_REFUSED` for an unknown or finished login, `FORBIDDEN` for another person's,
    * `MCP_SERVER_FAILED` for one that the server refused
    */
   async finishLogin(
@@ -155,9 +144,9 @@ export class OpenMcpServers {
     mayLogIn: (login: FinishedLogin) => boolean | Promise<boolean>,
   ): Promise<FinishedLogin> {
     const state = query.get("state") ?? "";
+    const { accountOf } = await loadedClient(async () => await import("./mcp-login.ts"));
     for (const [server, opened] of this.#servers) {
       const tokens = opened.settings.login?.tokens;
-      const { accountOf } = await import("./mcp-login.ts");
       const begun = tokens && (await accountOf(server, tokens, state));
       if (begun === undefined) continue;
       const finished = { server, ...begun };
@@ -203,6 +192,22 @@ export class OpenMcpServers {
       const tools = await known.load();
       if (tools !== undefined) return [...tools, ...more];
       return login === undefined ? [] : [loginTool(name)];
+    }
+  }
+
+  /** What `use` gets from a server. @throws TurnlogError `MCP_SERVER_FAILED` also where only a person could help */
+  async #asked<Result>(
+    server: string,
+    what: string,
+    turn: McpTurn | undefined,
+    use: (connection: RunningServer, settings: McpServer) => Promise<Result>,
+  ): Promise<Result> {
+    const opened = this.#servers.get(server);
+    if (opened === undefined) throw notHere(what, server);
+    try {
+      return await use(await this.#of(server, opened, turn), opened.settings);
+    } catch (error) {
+      throw error instanceof LoginNeeded ? notRun(server, error.message) : error;
     }
   }
 

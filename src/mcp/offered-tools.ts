@@ -13,7 +13,7 @@ import {
 } from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
 import { prepareAgent, type Agent, type PreparedAgent } from "../agent/index.ts";
-import type { AskPerson, ListedTool, McpServer, McpTurn, RunningCall } from "./mcp-options.ts";
+import type { AskPerson, ListedTool, McpServer, RunningCall } from "./mcp-options.ts";
 import { mcpModelOutput } from "./mcp-output.ts";
 
 interface Listed {
@@ -106,14 +106,10 @@ interface Equipment {
   readonly toolPolicies?: Readonly<Record<string, object>>;
 }
 
-export interface ToolRun extends RunningCall {
-  readonly turn?: McpTurn | undefined;
-}
-
 export type CallTool = (
   tool: OfferedTool,
   input: Record<string, unknown>,
-  running?: ToolRun,
+  running?: RunningCall,
 ) => Promise<unknown>;
 
 const inputSchema = z.record(z.string(), z.unknown());
@@ -186,14 +182,13 @@ const surroundingsSchema = z.object({
   }),
 });
 
-function toolRun(options: { readonly abortSignal?: AbortSignal | undefined }): ToolRun {
+function toolRun(options: { readonly abortSignal?: AbortSignal | undefined }): RunningCall {
   const signal = options.abortSignal;
   const known = surroundingsSchema.safeParse(options).data?.turnlog;
   if (known === undefined) return { signal };
   const { session, effectId, runtimeContext, ask, onProgress } = known;
   return {
     signal,
-    session,
     // Forks have the effects of their origin.
     id: JSON.stringify([session, effectId]),
     ask,

@@ -47,7 +47,7 @@ export class OpenCall {
       onQuestion: async (asked) => await this.#question(asked),
       session: attempt.session,
     });
-    // While it is held, nobody waits for it.
+    // A held request has no reader: its failure must not count as unhandled.
     this.#answer.catch(() => {});
   }
 

@@ -9,7 +9,7 @@ export {
   untilAborted,
 } from "./abort.ts";
 export { Background, isOutage, untilDone, Unfinished } from "./background.ts";
-export { withFullStop, withMessages, textLines, wellFormed } from "./text.ts";
+export { isJson, withFullStop, withMessages, textLines, wellFormed } from "./text.ts";
 export { atOnce, readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
 export {
   DEFAULT_GRACE_MS,

@@ -44,6 +44,15 @@ function isRecord(value: unknown): value is object {
   return prototype === null || prototype === Object.prototype;
 }
 
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 // Ends a foreign sentence, so that one of ours can follow. Pure.
 
 /** Adds a full stop, unless the text ends like a sentence. */

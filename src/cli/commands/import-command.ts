@@ -23,7 +23,7 @@ import { jsonText, visibleText } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { amount, sentenceCase } from "../wording/wording.ts";
 import { createReadStream } from "node:fs";
-import { textLines } from "../../shared/index.ts";
+import { isJson, textLines } from "../../shared/index.ts";
 import type { Given } from "./option-values.ts";
 import type { importOptions } from "./command-options.ts";
 
@@ -202,15 +202,6 @@ function parseJson(lines: readonly string[], name: string): unknown {
   };
   if (places.length < 2 || !isJson(lines[first] ?? "")) return parse(lines.join("\n"), name);
   return places.map((at) => parse(lines[at] ?? "", `Line ${at + 1} of ${name}`));
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 // The input of a command: a file, or stdin as `-`.

@@ -157,7 +157,7 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * const query = new URL(request.url).searchParams;
    * const mayAnswer = async ({ metadata }: WaitingQuestion) => metadata?.["userId"] === (await userOf(request));
    * const { server } = await runtime.finishLogin(query, { mayAnswer });
-   * @throws TurnlogError `COMMAND_REFUSED` for a login that nobody has begun, `FORBIDDEN` for another person's,
+   * @throws TurnlogError `COMMAND_REFUSED` for an unknown or finished login, `FORBIDDEN` for another person's,
    * `MCP_SERVER_FAILED` for one that the server refused: the calls still wait
    */
   finishLogin(query: URLSearchParams, options?: FinishLoginOptions): Promise<FinishedLogin>;

@@ -4,7 +4,7 @@ import { defined, TurnlogError, type TurnlogErrorCode } from "../../../events/in
 import type { ChatSession } from "../host/chat-session.ts";
 import type { Answer } from "../line/chat-line.ts";
 
-export const TOO_LATE = "Too late: the call no longer waits.";
+const TOO_LATE = "Too late: the call no longer waits.";
 const tooLate: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
   "APPROVAL_ANSWERED",
   "COMMAND_REFUSED",
