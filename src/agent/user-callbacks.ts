@@ -13,7 +13,7 @@ import type {
   SummaryWriter,
   TokenEstimator,
 } from "../context/index.ts";
-import { deepFreeze, TurnlogError } from "../events/index.ts";
+import { deepFreeze, TurnlogError, type FailureKind } from "../events/index.ts";
 import type { ContextOptions } from "./context-options.ts";
 import { atOnce, withFullStop, readableError, toStoredError } from "../shared/index.ts";
 
@@ -147,6 +147,11 @@ function guardedWriter(writer: SummaryWriter, option: string): SummaryWriter {
     // A comparison changes it on the way.
     get model() {
       return writer.model;
+    },
+    get successor() {
+      const { successor } = writer;
+      if (successor === undefined) return undefined;
+      return (kind: FailureKind) => called(`${option}.successor`, () => successor(kind));
     },
     request: (...given) => {
       return called(`${option}.request`, () => {

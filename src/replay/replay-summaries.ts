@@ -3,8 +3,13 @@
  * the model that writes the summary. For a requested compaction, the log also gives the plan.
  */
 
-import type { LanguageModel } from "ai";
-import { type Agent, compactionChoice, type ContextOptions, nameOf } from "../agent/index.ts";
+import {
+  type Agent,
+  compactionChoice,
+  type ContextOptions,
+  fallbackModels,
+  nameOf,
+} from "../agent/index.ts";
 import type { CompactionStrategy, SummaryRequest } from "../context/index.ts";
 import {
   recordedError,
@@ -15,7 +20,7 @@ import {
   type ScriptedModel,
   type ScriptedStep,
 } from "../models/index.ts";
-import type { ModelName, SessionEvent } from "../events/index.ts";
+import { isSameModel, type ModelName, type SessionEvent } from "../events/index.ts";
 import { modelKey } from "../projections/index.ts";
 
 /** The writer of summaries that the log does not name. */
@@ -23,12 +28,13 @@ const unnamed: ModelName = { provider: "turnlog", modelId: "recorded-summary" };
 
 /** The agent's context options, with a model and a counter that answer from the log. `position`: of the replay. */
 export function replayedContext(
-  { context, model }: Agent,
+  agent: Agent,
   events: readonly SessionEvent[],
   pace: ReplayPace,
   position: () => number,
   isRecorded: () => boolean = () => true,
 ): ContextOptions {
+  const { context } = agent;
   const counted =
     context?.counter === undefined
       ? {}
@@ -40,36 +46,37 @@ export function replayedContext(
     ...context,
     ...counted,
     limits,
-    compact: { ...choice, how: answered(choice.how, model, events, pace, isRecorded) },
+    compact: { ...choice, how: answered(choice.how, agent, events, pace, isRecorded) },
   };
 }
 
 function answered(
   how: CompactionStrategy,
-  agentModel: LanguageModel,
+  agent: Agent,
   events: readonly SessionEvent[],
   pace: ReplayPace,
   isRecorded: () => boolean,
 ): CompactionStrategy {
   const { writer } = how;
   if (writer === undefined) return how;
-  const own = writer.model ?? agentModel;
-  const take = taking(recordedSummaries(events));
-  let current: SummaryOutcome | undefined;
-  const recorded = summariser(() => current, nameOf(own), pace);
+  const own = writer.model ?? agent.model;
+  const answers = new RecordedAnswers(recordedSummaries(events), pace, fallbackModels(agent));
   return {
     name: how.name,
     ...(how.forgetsRequest && { forgetsRequest: how.forgetsRequest }),
     plan: (history, view, budget) => how.plan(history, view, budget),
     writer: {
       get model() {
-        return isRecorded() ? recorded : own;
+        return isRecorded() ? answers.model(nameOf(own)) : own;
+      },
+      get successor() {
+        return isRecorded() ? () => answers.successor() : writer.successor;
       },
       request(rung, history, view, budget, room) {
         const request = writer.request(rung, history, view, budget, room);
         if (request === undefined || !isRecorded()) return request;
-        current = take();
-        return { ...request, read: reading(current) };
+        answers.take();
+        return { ...request, read: () => answers.read() };
       },
     },
   };
@@ -92,17 +99,16 @@ export function recordedStrategy(
   const given = { name: started.data.strategy, forgetsRequest: true } as const;
   const wrote = end?.type === "context.compacted" && end.data.rung !== undefined;
   if (end !== undefined && summaries.length === 0 && !wrote) return { ...given, plan };
-  const take = taking(summaries);
-  let current: SummaryOutcome | undefined;
-  // The log names only a model that was called; of another, only its known window matters.
-  const model = summaries.find(({ data }) => data.model !== undefined)?.data.model ?? unnamed;
+  const answers = new RecordedAnswers([summaries], pace);
   return {
     ...given,
     plan,
     writer: {
-      model: summariser(() => current, model, pace),
+      // The log names only a model that was called; of another, only its known window matters.
+      model: answers.model(unnamed),
+      successor: () => answers.successor(),
       request() {
-        current = take();
+        const current = answers.take();
         // The process died before the answer: the model is called and does not answer.
         if (current === undefined && end !== undefined) return undefined;
         return {
@@ -111,7 +117,7 @@ export function recordedStrategy(
           prompt: "The summary that was recorded.",
           tokens: isWithoutRoom(current) ? Number.POSITIVE_INFINITY : 0,
           maxTokens: 1,
-          read: reading(current),
+          read: () => answers.read(),
         };
       },
     },
@@ -122,43 +128,89 @@ function coveredBy(end: RecordedCompaction["end"]): SummaryRequest["covers"] {
   return end?.type === "context.compacted" ? end.data.covers : { from: 1, to: 1 };
 }
 
-function taking(outcomes: readonly SummaryOutcome[]): () => SummaryOutcome | undefined {
-  let taken = 0;
-  return () => outcomes[taken++];
-}
-
 function isWithoutRoom(outcome: SummaryOutcome | undefined): boolean {
   return outcome?.type === "context.summary-rejected" && outcome.data.why === "no-room";
 }
 
-/** The summary that was made of the reply; the log does not have the reply itself. */
-function reading(outcome: SummaryOutcome | undefined): SummaryRequest["read"] {
-  return () => {
+/** The recorded outcomes one after the other: a request takes the next one, and so does a model that takes over. */
+class RecordedAnswers {
+  readonly #outcomes: readonly SummaryOutcome[];
+  /** Outcomes after which their compaction had no other. */
+  readonly #last: ReadonlySet<SummaryOutcome | undefined>;
+  readonly #pace: ReplayPace;
+  readonly #known: readonly { readonly name: ModelName }[] | undefined;
+  #taken = 0;
+
+  /** @param known - The models that may take over; all if undefined */
+  constructor(
+    compactions: readonly (readonly SummaryOutcome[])[],
+    pace: ReplayPace,
+    known?: readonly { readonly name: ModelName }[],
+  ) {
+    this.#known = known;
+    this.#outcomes = compactions.flat();
+    this.#last = new Set(compactions.map((outcomes) => outcomes.at(-1)));
+    this.#pace = pace;
+  }
+
+  get #current(): SummaryOutcome | undefined {
+    return this.#outcomes[this.#taken - 1];
+  }
+
+  take(): SummaryOutcome | undefined {
+    return this.#outcomes[this.#taken++];
+  }
+
+  /** The summary that was made of the reply; the log does not have the reply itself. */
+  read(): ReturnType<SummaryRequest["read"]> {
+    const outcome = this.#current;
     if (outcome?.type === "context.compacted") return { summary: outcome.data.summary };
     return { problem: outcome?.data.why ?? "failed" };
-  };
-}
+  }
 
-function summariser(
-  current: () => SummaryOutcome | undefined,
-  name: { readonly provider: string; readonly modelId: string },
-  pace: ReplayPace,
-): ScriptedModel {
-  const script = async (): Promise<ScriptedStep> => {
-    const outcome = current();
-    // There was no answer: it was cancelled, its process died, or the model was not called.
-    if (outcome === undefined || isWithoutRoom(outcome) || wasCancelled(outcome)) return silent;
-    await pace.due(outcome.position);
-    const { usage } = outcome.data;
-    const billed = usage === undefined ? {} : { usage: replayedUsage(usage) };
-    const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};
-    if (error === undefined) return { parts: [], ...billed };
-    const failure = recordedError(error, true);
-    // A billed reply came to its end, with an error inside its stream.
-    if (usage === undefined || !isReported(usage)) return { failure };
-    return { parts: [{ type: "error", error: failure }], ...billed };
-  };
-  return { ...scriptedModel(script), ...name };
+  /** The model of the next compaction. @param own - Its name if no other is known to have written it */
+  model(own: ModelName): ScriptedModel {
+    const next = this.#outcomes.slice(this.#taken).find(({ data }) => data.model !== undefined);
+    return this.#answering(this.#knownName(next) ?? own, () => {});
+  }
+
+  #knownName(outcome: SummaryOutcome | undefined): ModelName | undefined {
+    const name = outcome?.data.model;
+    const isKnown = name !== undefined && this.#known?.some((one) => isSameModel(one.name, name));
+    return isKnown === false ? undefined : name;
+  }
+
+  /** The model of the next outcome, if it took over from the one of the present outcome. */
+  successor(): ScriptedModel | undefined {
+    const [from, next] = [this.#current, this.#outcomes[this.#taken]];
+    const model = this.#knownName(next);
+    if (model === undefined || from?.data.model === undefined || this.#last.has(from))
+      return undefined;
+    if (isSameModel(from.data.model, model)) return undefined;
+    const place = this.#taken + 1;
+    return this.#answering(model, () => {
+      this.#taken = Math.max(this.#taken, place);
+    });
+  }
+
+  #answering(name: ModelName, begin: () => void): ScriptedModel {
+    const script = async (): Promise<ScriptedStep> => {
+      begin();
+      const outcome = this.#current;
+      // There was no answer: it was cancelled, its process died, or the model was not called.
+      if (outcome === undefined || isWithoutRoom(outcome) || wasCancelled(outcome)) return silent;
+      await this.#pace.due(outcome.position);
+      const { usage } = outcome.data;
+      const billed = usage === undefined ? {} : { usage: replayedUsage(usage) };
+      const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};
+      if (error === undefined) return { parts: [], ...billed };
+      const failure = recordedError(error, true);
+      // A billed reply came to its end, with an error inside its stream.
+      if (usage === undefined || !isReported(usage)) return { failure };
+      return { parts: [{ type: "error", error: failure }], ...billed };
+    };
+    return { ...scriptedModel(script), ...name };
+  }
 }
 
 const silent: ScriptedStep = { parts: [{ type: "gate", until: new Promise<never>(() => {}) }] };
@@ -241,9 +293,11 @@ export function recordedCompactions(
 }
 
 /** The automatic compactions, in the order in which models were called for them. */
-function recordedSummaries(events: readonly SessionEvent[]): readonly SummaryOutcome[] {
+function recordedSummaries(
+  events: readonly SessionEvent[],
+): readonly (readonly SummaryOutcome[])[] {
   return recordedCompactions(events).flatMap(({ started, summaries }) =>
-    started.data.trigger === "asked" ? [] : summaries,
+    started.data.trigger === "asked" ? [] : [summaries],
   );
 }
 

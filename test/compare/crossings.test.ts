@@ -12,8 +12,14 @@ import { Output, stepCountIs, tool, type Tool, type ToolSet } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { compare } from "../../src/compare/index.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import {
+  gate,
+  scriptedModel,
+  type ScriptedModel,
+  type ScriptedStep,
+} from "../../src/models/index.ts";
 import { tryCandidate } from "../../src/replay/index.ts";
+import { modelOf, refusal } from "../support/failing-models.ts";
 import { call, calling } from "../support/script.ts";
 import { storedEvents } from "../support/replay.ts";
 
@@ -72,6 +78,13 @@ const use = (name: string, n = 1): ScriptedStep => calling(call(name, `id${++ids
 const uses = (...names: readonly string[]): ScriptedStep =>
   calling(...names.map((name) => call(name, `id${++ids}`, { n: 1 })));
 const ask = (task: string): ScriptedStep => calling(call("clerk", `id${++ids}`, { task }));
+const refused: ScriptedStep = { failure: refusal(401) };
+const spare = (text: string, provider = "spare"): ScriptedModel => modelOf(provider, () => text);
+const refusedSpare = modelOf("spare", () => refused);
+const spareClerk = agentTool({
+  description: "clerk",
+  agent: { model: modelOf("one", () => refused), fallback: [spare("Found.")] },
+});
 const down: ScriptedStep = { failure: new Error("down") };
 
 function agent(
@@ -249,6 +262,30 @@ const crossings: Readonly<Record<string, Crossing>> = {
     candidates: {
       same: [agent([ask("t"), "Done."], { clerk, look }), "equal"],
       "with another task": [agent([ask("u"), "Done."], { clerk, look }), "stopped at miss, step 1"],
+    },
+  },
+  "a model whose successor takes over": {
+    recorded: agent([refused, "Never."], {}, { fallback: [spare("a"), spare("b", "other")] }),
+    act: say("Go."),
+    candidates: {
+      same: [agent([refused, "Never."], {}, { fallback: [spare("a")] }), "equal"],
+      "which it needs no more": [agent(["a"]), "different"],
+      "which it has no more": [agent([refused]), "worse"],
+      "and fails as well": [
+        agent([refused], {}, { fallback: [refusedSpare, spare("a", "other")] }),
+        "different",
+      ],
+    },
+  },
+  "a sub-agent whose model has a successor": {
+    recorded: agent([ask("t"), "Done."], { clerk: spareClerk, look }),
+    act: say("Go."),
+    candidates: {
+      same: [agent([ask("t"), "Done."], { clerk: spareClerk, look }), "equal"],
+      "with another task": [
+        agent([ask("u"), "Done."], { clerk: spareClerk, look }),
+        "stopped at miss, step 1",
+      ],
     },
   },
   "an output": {

@@ -4,9 +4,10 @@ import { expect, it } from "vitest";
 import { replay } from "../../src/replay/index.ts";
 import { gate } from "../../src/models/index.ts";
 import { contextView } from "../../src/projections/index.ts";
-import type { Agent } from "../../src/public/index.ts";
+import { manual, summarize, tokens, type Agent } from "../../src/public/index.ts";
 import { uiMessages, readUIMessages } from "../../src/ui/index.ts";
 import { ask } from "../support/asking.ts";
+import { summaryOf } from "../support/summarisers.ts";
 import { modelOf, refusal } from "../support/failing-models.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
@@ -95,6 +96,43 @@ it.each([401, 503])(
     const alone: Agent = { model: first, tools: { echo } };
     for (const played of [{ ...agent, toolApproval: {} }, alone])
       expect((await replay(events, played)).difference).toBeUndefined();
+  },
+);
+
+it.each([
+  { name: "asked for", when: manual() },
+  { name: "within a turn", when: tokens(300) },
+  { name: "by a model of its own", when: tokens(300), own: "own" },
+])(
+  "a summary $name whose model is down is the next model's, and a replay repeats it",
+  async ({ when, own }) => {
+    let isDown = false;
+    const story = "A long story. ".repeat(100);
+    const model = (name: string) =>
+      modelOf(name, () => {
+        if (isDown && name !== "two") return { failure: refusal(503) };
+        return isDown ? summaryOf(["a story"]) : story;
+      });
+    const how = summarize({ keepTokens: 50, ...(own && { model: model(own) }) });
+    const compact = { when, how };
+    const agent: Agent = { model: model("one"), fallback: [model("two")], context: { compact } };
+    await using open = await openSession(agent);
+    await ask(open.session, "One.");
+    if (when.name === "manual") await ask(open.session, "Two.");
+    isDown = true;
+    if (when.name === "manual") await open.session.compact();
+    else await ask(open.session, "Three.");
+    const events = await open.events();
+    const summaries = events.flatMap(({ type, data }) =>
+      type === "context.summary-rejected" || type === "context.compacted"
+        ? [[type, data.rung, data.model?.provider]]
+        : [],
+    );
+    expect(summaries).toEqual([
+      ["context.summary-rejected", "whole", own ?? "one"],
+      ["context.compacted", "whole", "two"],
+    ]);
+    expect((await replay(events, agent)).difference).toBeUndefined();
   },
 );
 

@@ -3,7 +3,13 @@
 import { Output, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { dropOldest, manual, type Agent, type SessionEvent } from "../../src/public/index.ts";
+import {
+  agentTool,
+  dropOldest,
+  manual,
+  type Agent,
+  type SessionEvent,
+} from "../../src/public/index.ts";
 import type { scriptedModel } from "../../src/models/index.ts";
 import { modelOf, refusal } from "../support/failing-models.ts";
 import { call, calling, saying } from "../support/script.ts";
@@ -213,6 +219,30 @@ it("a dearer model that a limit of spending forbids is not taken", async () => {
   );
   await expect(answerOf(open)).rejects.toMatchObject({ code: "TURN_FAILED" });
   expect(second.calls).toHaveLength(0);
+});
+
+it("a sub-agent's model is replaced by its own agent's fallback only", async () => {
+  const task = calling(call("clerk", "1", { task: "Look." }));
+  const clerk = (fallback: Agent["fallback"] = []) =>
+    agentTool({
+      description: "Looks.",
+      agent: { model: modelOf("clerk", dead(401)), fallback: [...fallback] },
+    });
+  for (const [fallback, said] of [
+    [[modelOf("spare", ["Found it."])], "Found it."],
+    [[], "Refused with 401"],
+  ] as const) {
+    const parent = modelOf("one", [task, "Done."]);
+    const other = modelOf("two", ["Never."]);
+    await using open = await openSession({
+      model: parent,
+      fallback: [other],
+      tools: { clerk: clerk(fallback) },
+    });
+    expect(await answerOf(open)).toMatchObject({ text: "Done.", model: named("one") });
+    expect(JSON.stringify(parent.calls[1]?.prompt)).toContain(said);
+    expect(other.calls).toHaveLength(0);
+  }
 });
 
 it("partial outputs go on where the first model stopped", async () => {

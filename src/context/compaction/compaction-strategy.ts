@@ -2,7 +2,7 @@
 
 import type { LanguageModel } from "ai";
 import type { ContextView, HistoryState } from "../../projections/index.ts";
-import type { FinishReason, SummaryProblem, SummaryRung } from "../../events/index.ts";
+import type { FailureKind, FinishReason, SummaryProblem, SummaryRung } from "../../events/index.ts";
 import type { Meter } from "../estimate/message-size.ts";
 
 /** A range of positions (both included) and the text that replaces it. */
@@ -50,8 +50,10 @@ export interface CompactionStrategy {
 
 /** Makes the request for a summary and reads the reply. Pure. */
 export interface SummaryWriter {
-  /** Default: the agent's model. */
+  /** Default: the agent's model, or the one that takes over from it. */
   readonly model?: LanguageModel | undefined;
+  /** The model that is asked next after a failure of that kind. Default: by the agent's `fallback`. */
+  readonly successor?: ((kind: FailureKind) => LanguageModel | undefined) | undefined;
   /** Undefined if there is nothing to summarise. `mostTokens`: of the request, if the model's window is known. */
   request(
     rung: SummaryRung,

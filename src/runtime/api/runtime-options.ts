@@ -24,7 +24,7 @@ import type { McpServers } from "../../mcp/index.ts";
 import type { RuntimeMeter } from "../figures/runtime-metrics.ts";
 import type { CircuitBreaker } from "../model/circuits.ts";
 import type { RecordedTexts } from "../session/effects.ts";
-import type { FailoverOptions } from "../session/failover.ts";
+import type { FailoverOptions } from "../model/failover.ts";
 import type { RecordedPreparation } from "../session/step-preparation.ts";
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
 import { type Timer, toStoredError } from "../../shared/index.ts";

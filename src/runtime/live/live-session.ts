@@ -20,7 +20,7 @@ import type { SessionAgent } from "./agent-of-session.ts";
 import type { Circuits } from "../model/circuits.ts";
 import type { SpendingLedger } from "../figures/spending-ledger.ts";
 import type { HeldValues } from "../session/turn-values.ts";
-import type { LimitReached } from "../session/turn-limits.ts";
+import type { LimitReached } from "../model/failover.ts";
 import { SnapshotWriter } from "../session/snapshot-writer.ts";
 import { SessionActor } from "../session/actor.ts";
 import { openChain } from "../session/writer.ts";

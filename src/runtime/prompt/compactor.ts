@@ -15,6 +15,7 @@ import {
   written,
   type CompactionCase,
 } from "./compaction-end.ts";
+import type { Failover } from "../model/failover.ts";
 import { limitsNow, placeAt, wouldCompact, type PromptSetup } from "./context-figures.ts";
 import { pruningFor } from "./headroom.ts";
 import { countPrompt } from "./provider-counter.ts";
@@ -23,6 +24,7 @@ import { climbDown, type Ladder } from "./summary-ladder.ts";
 export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer" | "random"> {
   readonly recorder: SessionRecorder;
   readonly source: StepSource;
+  readonly failover: Failover;
   readonly setup: PromptSetup;
   readonly strategy: CompactionStrategy;
   readonly trigger: CompactionTrigger;
@@ -69,7 +71,7 @@ async function fromModel(
   let accepted: EventBody | undefined;
   await climbDown({
     ...run,
-    agent: setup.prepared.agent,
+    prepared: setup.prepared,
     budget,
     headroom: (model) => {
       const { contextWindow, maxOutputTokens } = limitsNow(recorder.state, setup, clock(), model);

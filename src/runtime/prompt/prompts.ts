@@ -60,7 +60,7 @@ import {
 
 export type PromptContext = Pick<
   CompactionRun,
-  "recorder" | "source" | "clock" | "timer" | "random"
+  "recorder" | "source" | "failover" | "clock" | "timer" | "random"
 >;
 
 export class SessionPrompts {

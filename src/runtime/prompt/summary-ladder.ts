@@ -1,5 +1,6 @@
 /** Gets a summary from a model, rung by rung: each asks for less than the failed one before, which is recorded. */
 
+import type { LanguageModel } from "ai";
 import type {
   CompactionStrategy,
   PlanBudget,
@@ -8,6 +9,8 @@ import type {
 } from "../../context/index.ts";
 import {
   deepFreeze,
+  defined,
+  type FailureKind,
   type ModelName,
   type StoredError,
   type SummaryProblem,
@@ -17,7 +20,9 @@ import {
 } from "../../events/index.ts";
 import {
   nameOf,
+  hastyLimits,
   retryLimits,
+  type PreparedAgent,
   type Agent,
   type StepSource,
   callLimits,
@@ -28,6 +33,7 @@ import {
 import { providerFailure, retryDelayMs } from "../model/provider-failure.ts";
 import { refusalCause } from "../model/refusal-cause.ts";
 import type { SessionRecorder } from "../../state/index.ts";
+import type { Failover } from "../model/failover.ts";
 import { waited, type Timer, firstAbort, toStoredError, wellFormed } from "../../shared/index.ts";
 import { checkedUsage } from "../model/checked-usage.ts";
 import { replyEnd } from "../model/reply-end.ts";
@@ -35,7 +41,8 @@ import { replyEnd } from "../model/reply-end.ts";
 export interface Ladder {
   readonly recorder: SessionRecorder;
   readonly source: StepSource;
-  readonly agent: Agent;
+  readonly prepared: PreparedAgent;
+  readonly failover: Failover;
   readonly strategy: CompactionStrategy;
   readonly budget: PlanBudget;
   /** Tokens that a request may have; undefined if the model's window is unknown. */
@@ -60,18 +67,18 @@ const rungs: readonly SummaryRung[] = ["whole", "capped", "newest"];
 
 /** The summary; undefined if every rung failed or the signal aborted. */
 export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
-  const { strategy, recorder, agent, budget, signal } = ladder;
+  const { strategy, recorder, prepared, failover, budget, signal } = ladder;
   const { writer } = strategy;
   if (writer === undefined) return undefined;
-  const model = writer.model ?? agent.model;
-  const name = nameOf(model);
+  let model = writer.model ?? failover.summariser(prepared);
+  const failed: ModelName[] = [];
   const { history, view } = deepFreeze({
     history: recorder.state.history,
     view: recorder.state.view,
   });
   for (const rung of rungs) {
     if (signal.aborted) return undefined;
-    const headroom = ladder.headroom(name);
+    const headroom = ladder.headroom(nameOf(model));
     const request = writer.request(rung, history, view, budget, headroom);
     if (request === undefined) return undefined;
     const refuse = (why: SummaryProblem, spent: Spent = {}): void => {
@@ -84,9 +91,26 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       refuse("no-room");
       continue;
     }
-    const answer = await patientCall(ladder, model, request);
-    const { usage } = answer;
-    const spent = { model: name, usage };
+    // The model that takes over gets the same request.
+    let answer: SummaryAnswer;
+    for (;;) {
+      const name = nameOf(model);
+      const successor = (kind: FailureKind): LanguageModel | undefined =>
+        writer.successor === undefined
+          ? failover.summarisesNext(prepared, [...failed, name], kind, request.tokens)
+          : writer.successor(kind);
+      answer = await patientCall(ladder, model, request, successor);
+      const { error, usage } = answer;
+      if (signal.aborted) break;
+      const kind = error && providerFailure(error, ladder.clock()).kind;
+      failover.ended(model, kind);
+      const next = kind && successor(kind);
+      if (next === undefined) break;
+      refuse("failed", { model: name, usage, ...defined({ error }) });
+      failed.push(name);
+      model = next;
+    }
+    const spent = { model: nameOf(model), usage: answer.usage };
     if (signal.aborted) {
       refuse("failed", spent);
       return undefined;
@@ -121,9 +145,10 @@ interface Spent {
 
 /** Retries temporary failures, as a step does. */
 async function patientCall(
-  { recorder, source, agent, signal, clock, timer, random }: Ladder,
-  model: Agent["model"],
+  { recorder, source, prepared: { agent }, signal, clock, timer, random }: Ladder,
+  model: LanguageModel,
   request: SummaryRequest,
+  successor: (kind: FailureKind) => LanguageModel | undefined,
 ): Promise<SummaryAnswer> {
   for (let attempt = 1; ; attempt++) {
     const answer = await callSummariser({
@@ -136,9 +161,10 @@ async function patientCall(
       believesBill: () => recorder.believesBill(),
     });
     if (answer.error === undefined || signal.aborted) return answer;
-    const limits = retryLimits(agent);
-    if (attempt >= limits.attempts) return answer;
     const failure = providerFailure(answer.error, clock());
+    const { kind } = failure;
+    const limits = successor(kind) === undefined ? retryLimits(agent) : hastyLimits(agent, kind);
+    if (attempt >= limits.attempts) return answer;
     const delayMs = retryDelayMs(failure, attempt, random(), limits.delayMs);
     if (delayMs === undefined) return answer;
     await waited(timer, delayMs, { kind: "summary-retry" }, signal);

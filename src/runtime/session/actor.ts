@@ -30,9 +30,8 @@ import {
   type SessionState,
 } from "../../state/index.ts";
 import { type SessionChain, SessionWriter } from "./writer.ts";
-import type { FailoverOptions } from "./failover.ts";
+import type { FailoverOptions, LimitReached } from "../model/failover.ts";
 import { SessionEffects, type RecordedTexts } from "./effects.ts";
-import type { LimitReached } from "./turn-limits.ts";
 import type { RecordedPreparation } from "./step-preparation.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";

@@ -13,7 +13,7 @@ import { settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
 import { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
 import { refusal } from "../../commands/index.ts";
-import { Failover, type FailoverOptions } from "./failover.ts";
+import { Failover, type FailoverOptions } from "../model/failover.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { StepAttempt, stepCancelled, stepFailed, type StepAttemptOptions } from "./step-attempt.ts";
 import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
@@ -62,7 +62,7 @@ export class SessionEffects implements Disposable {
   constructor(prepared: PreparedAgent, options: SessionEffectsOptions) {
     this.#options = options;
     this.#failover = new Failover(options);
-    this.#agent = new RunningAgent(prepared, options);
+    this.#agent = new RunningAgent(prepared, { ...options, failover: this.#failover });
     this.#agent.use(this.#failover.standing(this.#agent.own));
     const agent = (): Agent => this.#agent.own.agent;
     this.turn = new RunningTurn({ ...options, agent });
@@ -373,7 +373,10 @@ class RunningAgent {
   }
 
   #promptsOf(prepared: PreparedAgent): SessionPrompts {
-    const { recorder, catalogue, source, clock, timer, random } = this.#options;
-    return new SessionPrompts({ recorder, source, clock, timer, random }, { prepared, catalogue });
+    const { recorder, catalogue, source, failover, clock, timer, random } = this.#options;
+    return new SessionPrompts(
+      { recorder, source, failover, clock, timer, random },
+      { prepared, catalogue },
+    );
   }
 }

@@ -13,7 +13,7 @@ import type { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import { ToolRunner } from "../tools/tool-runner.ts";
 import type { Delegate } from "../tools/delegation.ts";
-import type { Failover } from "./failover.ts";
+import type { Failover } from "../model/failover.ts";
 import type { RunningTurn } from "./running-turn.ts";
 
 export interface StepAttemptOptions {
@@ -80,7 +80,7 @@ export class StepAttempt {
           promptTokens: () => prompts().next().estimate.tokens,
         }),
       onEnd: (kind) => {
-        failover.ended(prepared, kind);
+        failover.ended(prepared.agent.model, kind);
       },
     });
   }

@@ -1,17 +1,10 @@
 /** Limits of a turn: its time, and repetition. */
 
 import { DEFAULT_LOOP_LIMITS, isLooping } from "../../context/index.ts";
-import type { EventBody, ModelName } from "../../events/index.ts";
+import type { EventBody } from "../../events/index.ts";
 import { type Agent, turnLimits } from "../../agent/index.ts";
 import { isAtRest, isInTurn, type SessionRecorder, type SessionState } from "../../state/index.ts";
 import type { Timer } from "../../shared/index.ts";
-
-/** @param promptTokens - The estimate of the next prompt; undefined before it is made */
-export type LimitReached = (
-  recorder: Pick<SessionRecorder, "session" | "state">,
-  model: ModelName,
-  promptTokens: number | undefined,
-) => EventBody<"turn.limit-reached" | "turn.held"> | undefined;
 
 export interface TurnClockOptions {
   readonly recorder: SessionRecorder;

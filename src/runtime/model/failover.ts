@@ -1,5 +1,6 @@
 /** Says which model the next attempt calls: the one that the turn stands at by the log, and who takes over from it. */
 
+import type { LanguageModel } from "ai";
 import { fallbackModels, withModel, type Agent, type PreparedAgent } from "../../agent/index.ts";
 import {
   isSameModel,
@@ -10,10 +11,16 @@ import {
 } from "../../events/index.ts";
 import { outputOf, standingModel } from "../../projections/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
-import type { Circuits } from "../model/circuits.ts";
-import type { LimitReached } from "./turn-limits.ts";
+import type { Circuits } from "./circuits.ts";
 
 type Move = EventBody<"step.failed-over">;
+
+/** @param promptTokens - The estimate of the next prompt; undefined before it is made */
+export type LimitReached = (
+  recorder: Pick<SessionRecorder, "session" | "state">,
+  model: ModelName,
+  promptTokens: number | undefined,
+) => EventBody<"turn.limit-reached" | "turn.held"> | undefined;
 
 export interface FailoverOptions {
   readonly recorder: SessionRecorder;
@@ -98,9 +105,29 @@ export class Failover {
     return { type: "step.failed-over", data: { step, attempt, from, to: next.name, why: kind } };
   }
 
+  /** The model that a summary begins with. */
+  summariser(prepared: PreparedAgent): LanguageModel {
+    const { circuits } = this.#options;
+    const { model: own } = prepared.agent;
+    const kind = circuits?.openFor(own);
+    const model = (kind && this.#next(prepared, kind)?.model) ?? own;
+    circuits?.called(model);
+    return model;
+  }
+
+  /** The model that writes a summary after others failed. */
+  summarisesNext(
+    prepared: PreparedAgent,
+    failed: readonly ModelName[],
+    kind: FailureKind,
+    promptTokens: number,
+  ): LanguageModel | undefined {
+    return this.#next(prepared, kind, () => promptTokens, failed)?.model;
+  }
+
   /** @param kind - Of a failure for good; undefined if the model answered */
-  ended({ agent }: PreparedAgent, kind?: FailureKind): void {
-    this.#options.circuits?.ended(agent.model, kind);
+  ended(model: LanguageModel, kind?: FailureKind): void {
+    this.#options.circuits?.ended(model, kind);
   }
 
   /** A model that has not failed in this turn, whose circuit is not open, and that the limits of spending allow. */
@@ -108,9 +135,10 @@ export class Failover {
     { agent, description }: PreparedAgent,
     kind: FailureKind,
     promptTokens?: () => number,
+    failed: readonly ModelName[] = [description.model],
   ): ReturnType<typeof fallbackModels>[number] | undefined {
     const { recorder, circuits, limitReached } = this.#options;
-    const gone = [description.model, ...(recorder.state.view.failover?.moves ?? []).map(from)];
+    const gone = [...failed, ...(recorder.state.view.failover?.moves ?? []).map(from)];
     return fallbackModels(agent).find(
       ({ name, when, model }) =>
         when.has(kind) &&
