@@ -129,7 +129,7 @@ export class Login implements AuthProvider {
     await this.#authorize({ scope: [...scopes].join(" "), forceReauthorization: true });
   }
 
-  /** @param query - Of the callback's address. */
+  /** The login stays begun until `end`: a process that dies before leaves it to another. @param query - Of the callback */
   async finish(query: URLSearchParams): Promise<void> {
     const { pending } = await this.#known();
     const provider = this.#provider(pending?.verifier);
@@ -137,6 +137,10 @@ export class Login implements AuthProvider {
       authProvider: provider,
     });
     await transport.finishAuth(query);
+  }
+
+  /** The calls that waited for it have been told. */
+  async end(): Promise<void> {
     await this.#learn({ pending: undefined });
   }
 

@@ -15,8 +15,8 @@ import {
 } from "./mcp-options.ts";
 import { LoginNeeded } from "./mcp-result.ts";
 import { knownTools, loadedClient, RunningServer, type KnownTools } from "./mcp-server.ts";
-import { offerOf, type CallTool } from "./offered-tools.ts";
-import { callOwnTool, loginTool, resourceTools } from "./own-tools.ts";
+import { namePrefix, offerOf, type CallTool } from "./offered-tools.ts";
+import { callOwnTool, LOGIN, loginTool, resourceTools } from "./own-tools.ts";
 
 export interface McpSurroundings {
   /** Names of agents' own tools, which server tools must not use. */
@@ -64,13 +64,17 @@ export class OpenMcpServers {
   /**
    * Starts servers that do not run; warns once about each that cannot be started. Without a turn, a server with
    * accounts offers what one of them has listed before.
+   * @param called - Names of tools that open calls need: a login stays one that another process has finished
    */
-  async offer(turn?: McpTurn): Promise<McpOffer> {
+  async offer(turn?: McpTurn, called: readonly string[] = []): Promise<McpOffer> {
     const { onWarning, taken } = this.#around;
     const answers = await Promise.all(
       [...this.#servers].map(async ([name, opened]) => {
         try {
-          return { name, tools: await this.#tools(name, opened, turn) };
+          const tools = await this.#tools(name, opened, turn);
+          const isCalled = called.includes(`${namePrefix(name)}${LOGIN}`);
+          const isOffered = tools.some((tool) => tool.name === LOGIN);
+          return { name, tools: isCalled && !isOffered ? [...tools, loginTool(name)] : tools };
         } catch (error) {
           return { name, error };
         }
@@ -134,7 +138,7 @@ export class OpenMcpServers {
   }
 
   /**
-   * Finishes the login that a callback's query tells of.
+   * Finishes the login that a callback's query tells of. It can be used again until `end`.
    * @param mayLogIn - Whether the person who sent it may log in for the account: ask it before anything is done.
    * @throws TurnlogError `COMMAND_REFUSED` for an unknown or finished login, `FORBIDDEN` for another person's,
    * `MCP_SERVER_FAILED` for one that the server refused
@@ -142,7 +146,7 @@ export class OpenMcpServers {
   async finishLogin(
     query: URLSearchParams,
     mayLogIn: (login: FinishedLogin) => boolean | Promise<boolean>,
-  ): Promise<FinishedLogin> {
+  ): Promise<{ readonly login: FinishedLogin; readonly end: () => Promise<void> }> {
     const state = query.get("state") ?? "";
     const { accountOf } = await loadedClient(async () => await import("./mcp-login.ts"));
     for (const [server, opened] of this.#servers) {
@@ -161,7 +165,7 @@ export class OpenMcpServers {
         const why = said === "" ? "failed" : `failed: ${said?.slice(0, 200)}`;
         throw loginFailed("MCP_SERVER_FAILED", server, why);
       }
-      return finished;
+      return { login: finished, end: async () => await login?.end() };
     }
     throw loginFailed(
       "COMMAND_REFUSED",

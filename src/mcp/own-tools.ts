@@ -5,7 +5,7 @@ import type { AskPerson, ListedTool, McpServer, RunningCall } from "./mcp-option
 import type { RunningServer } from "./mcp-server.ts";
 import { namePrefix } from "./offered-tools.ts";
 
-const LOGIN = "login";
+export const LOGIN = "login";
 const LIST_RESOURCES = "list_resources";
 const READ_RESOURCE = "read_resource";
 

@@ -227,10 +227,10 @@ export class OpenRuntime implements Runtime {
     if (this.#mcp === undefined)
       throw new TurnlogError("COMMAND_REFUSED", "This runtime has no MCP servers (`mcp`).");
     const waiting = waitingLogins(await this.approvals(), query);
-    const finished = await this.#mcp.finishLogin(query, async (login) => {
+    const { login, end } = await this.#mcp.finishLogin(query, async (finished) => {
       if (mayAnswer === undefined) return true;
       const asked = waiting.filter(({ state }) => state === query.get("state"));
-      for (const { question } of asked) if (await mayAnswer(question, login)) return true;
+      for (const { question } of asked) if (await mayAnswer(question, finished)) return true;
       return false;
     });
     for (const { question } of waiting) {
@@ -243,7 +243,8 @@ export class OpenRuntime implements Runtime {
         if (!noLongerWaits.has(error.code)) this.#warn(error);
       }
     }
-    return finished;
+    await end();
+    return login;
   }
 
   async bill(query: BillQuery = {}): Promise<readonly BillRow[]> {

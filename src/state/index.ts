@@ -23,6 +23,7 @@ export {
   effectIdOf,
   heldBudget,
   inFlight,
+  calledTools,
   isAtRest,
   isIdle,
   isInTurn,

@@ -121,6 +121,11 @@ export function effectIdOf(
 }
 
 /** Whether a call was started and nothing says how that attempt ended: a question ends one. */
+/** The tools that open calls need. */
+export function calledTools({ toolCalls }: SessionState): readonly string[] {
+  return toolCalls.open.map(({ toolName }) => toolName);
+}
+
 export function hasUnknownAttempt({ toolCalls }: SessionState, callId: string): boolean {
   const call = toolCalls.open.find((one) => one.callId === callId);
   return call !== undefined && call.attempts > (call.asked ?? 0);

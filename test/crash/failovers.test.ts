@@ -41,7 +41,7 @@ it.each(kills)("kill $index: $at $of, by policy $recovery", async ({ index, at, 
     session: "talk",
     process: `failover-${lot}-${index}`,
     // More than it lives for.
-    turns: 40,
+    turns: 120,
     from: 1,
     durability: index % 4 === 0 ? "sync" : "os",
     recovery,

@@ -45,7 +45,7 @@ function opened(
             asked.push(question);
             if (question.kind !== "login-required") throw new Error(question.kind);
             const query = await loggedInAt(question.url);
-            await (finishing ?? servers).finishLogin(query, ({ account }) => account === user);
+            await finish(finishing ?? servers, query, ({ account }) => account === user);
             return { content: {} };
           },
         },
@@ -59,6 +59,15 @@ interface Options {
   readonly tokens?: Pick<KeyStore, "load" | "save">;
   readonly more?: object;
   readonly finishing?: OpenMcpServers;
+}
+
+async function finish(
+  servers: OpenMcpServers,
+  ...given: Parameters<OpenMcpServers["finishLogin"]>
+): Promise<unknown> {
+  const { login, end } = await servers.finishLogin(...given);
+  await end();
+  return login;
 }
 
 const said = (text: string): unknown =>
@@ -218,7 +227,7 @@ describe("a callback", () => {
       open.servers.finishLogin(new URLSearchParams("state=x&code=y"), anyone),
     ).rejects.toEqual(failed("COMMAND_REFUSED"));
     await expect(open.servers.finishLogin(query, () => false)).rejects.toEqual(failed("FORBIDDEN"));
-    expect(await open.servers.finishLogin(query, anyone)).toEqual({
+    expect(await finish(open.servers, query, anyone)).toEqual({
       server: "own",
       account: "ann",
     });
@@ -239,7 +248,7 @@ describe("a callback", () => {
         ask: async (question) => {
           const query = await loggedInAt("url" in question ? question.url : "");
           query.set("iss", "http://127.0.0.1:9");
-          await open.servers.finishLogin(query, () => true);
+          await finish(open.servers, query, () => true);
           return { content: {} };
         },
       },

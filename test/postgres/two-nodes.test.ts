@@ -7,10 +7,18 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import type { Claim } from "../../src/events/index.ts";
+import type { McpServers } from "../../src/mcp/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
+import {
+  createRuntime,
+  type Agent,
+  type Runtime,
+  type RuntimeOptions,
+} from "../../src/public/index.ts";
+import { memoryKeys } from "../../src/store/encryption/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { call, calling, saying } from "../support/script.ts";
+import { loggedInAt, loginServer } from "../mcp/own-login-server.ts";
 import { runSql } from "../support/run-sql.ts";
 import { nothing } from "../runtime/tools.ts";
 import { serverOfFile } from "./server-of-file.ts";
@@ -24,7 +32,7 @@ interface Node extends AsyncDisposable {
 let schemas = 0;
 const schema = (): string => `n${schemas++}`;
 
-async function node(name: string, agent: Agent): Promise<Node> {
+async function node(name: string, agent: Agent, more: { readonly mcp?: McpServers } = {}): Promise<Node> {
   const { connectionString = "" } = server ?? {};
   const log = await openPostgresLog({
     connectionString,
@@ -32,7 +40,7 @@ async function node(name: string, agent: Agent): Promise<Node> {
     pollingMs: 20,
     leaseMs: 20_000,
   });
-  const runtime = await createRuntime({ recovery: "continue", log, agent });
+  const runtime = await createRuntime({ recovery: "continue", log, agent, ...more });
   return {
     runtime,
     async [Symbol.asyncDispose]() {
@@ -51,6 +59,27 @@ async function problems({ runtime }: Node, session: string): Promise<unknown> {
 }
 
 describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
+  it("finish a login that the turn of another one waits for", async () => {
+    const name = schema();
+    await using wants = await loginServer();
+    const tokens = memoryKeys();
+    const redirectUrl = "http://127.0.0.1:9/callback";
+    const mcp = { own: { url: wants.url, login: { redirectUrl, tokens } } };
+    const model = scriptedModel([calling(call("own__login", "1")), "Done."]);
+    await using one = await node(name, { model }, { mcp });
+    await using two = await node(name, { model: scriptedModel([]) }, { mcp });
+    const turn = await (await one.runtime.session("s")).send("Who am I?");
+    await turn.untilRest();
+    const [waiting] = await two.runtime.approvals();
+    const asked = waiting?.kind === "approval" ? waiting.approval.question : undefined;
+    if (asked?.kind !== "login-required") throw new Error("Nobody is asked to log in.");
+    await two.runtime.finishLogin(await loggedInAt(asked.url));
+    expect((await turn.result).text).toBe("Done.");
+    const { toolCalls } = await (await two.runtime.session("s")).view();
+    expect(toolCalls).toMatchObject([{ status: "succeeded", attempts: 2 }]);
+    expect(await problems(two, "s")).toEqual([]);
+  });
+
   it("accept messages for a session that one of them runs, in order, and each gets its turn", async () => {
     const name = schema();
     const waits = gate();

@@ -25,7 +25,7 @@ import { SnapshotWriter } from "../session/snapshot-writer.ts";
 import { SessionActor } from "../session/actor.ts";
 import { openChain } from "../session/writer.ts";
 import { Watchers } from "../session/watchers.ts";
-import { foldedStates, isAtRest, loadSessionSnapshot } from "../../state/index.ts";
+import { foldedStates, calledTools, isAtRest, loadSessionSnapshot } from "../../state/index.ts";
 import { reopened } from "../api/runtime.ts";
 import type { Delegate } from "../tools/delegation.ts";
 import type { RuntimeSettings, SessionIdentity } from "../api/runtime-options.ts";
@@ -58,12 +58,12 @@ export interface ActivationHost {
   readonly background: Background;
   /** Runs calls of sub-agents. */
   readonly delegate: Delegate;
-  /** The agent of the session. If its turn `continues` now, tools of MCP servers are included. */
+  /** The agent of the session. If its turn continues now, with the tools of MCP servers: `called` names its open calls. */
   readonly sessionAgent: (
     session: SessionIdentity,
     names: AgentNames,
     parent: ParentCall | undefined,
-    continues: boolean,
+    called: readonly string[] | undefined,
   ) => Promise<SessionAgent>;
   /** Whether a description includes the tools of all MCP servers. */
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
@@ -162,7 +162,7 @@ async function activateClaimed(
     { id: session, metadata: summary.metadata ?? opening.metadata ?? {} },
     names,
     parent ?? summary.agentFrom,
-    continues,
+    continues ? calledTools(state) : undefined,
   );
   await ledger?.load(session, parent);
   const { prepared, catalogue } = agent;

@@ -90,10 +90,10 @@ export class LiveSessions {
     this.#host = {
       ...host,
       held: this.held,
-      sessionAgent: async (session, names, parent, continues) => {
+      sessionAgent: async (session, names, parent, called) => {
         const agent = await agentOf(host.log, agents, session, names, parent);
-        if (continues && mcp !== undefined)
-          await agent.equip(await mcp.offer({ session: session.id }), mcp.call);
+        if (called !== undefined && mcp !== undefined)
+          await agent.equip(await mcp.offer({ session: session.id }, called), mcp.call);
         return agent;
       },
       // Until the servers have answered, their offer is not known and the agent is not complete.

@@ -1,7 +1,7 @@
 /** Makes the live actor of a session ready for a step: its models are known, and it has the tools of today. */
 
 import type { OpenMcpServers } from "../../mcp/index.ts";
-import { isAtRest } from "../../state/index.ts";
+import { calledTools, isAtRest } from "../../state/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { SessionActor } from "../session/actor.ts";
 
@@ -36,7 +36,8 @@ async function equippedBy(
   const { session } = actor;
   const { agent } = await live.activate(session);
   if (isAtRest(actor.state)) {
-    const prepared = await agent.equip(await servers.offer({ session }), servers.call);
+    const offer = await servers.offer({ session }, calledTools(actor.state));
+    const prepared = await agent.equip(offer, servers.call);
     if (isAtRest(actor.state)) actor.adopt(prepared);
   }
   // The session may have been passivated while servers were started.
