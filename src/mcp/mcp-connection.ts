@@ -14,6 +14,9 @@ import {
   type ElicitRequestParams,
   type ElicitResult,
   type InputRequiredResult,
+  type GetPromptRequest,
+  type GetPromptResult,
+  type ListPromptsResult,
   type ListResourcesResult,
   type ListResourceTemplatesResult,
   type Progress,
@@ -55,6 +58,8 @@ export interface McpConnection {
   list(timeoutMs: number): Promise<readonly ListedTool[]>;
   resources(timeoutMs: number): Promise<McpResources>;
   read(uri: string, timeoutMs: number): Promise<ReadResourceResult>;
+  prompts(timeoutMs: number): Promise<ListPromptsResult["prompts"]>;
+  prompt(request: GetPromptRequest["params"], timeoutMs: number): Promise<GetPromptResult>;
   /** Rejects when it is abandoned, and when there is no answer. */
   call(call: McpCall): Promise<CallAnswer>;
   /** The answer of the call is still awaited. */
@@ -181,6 +186,13 @@ export async function connect(
       }),
     read: async (uri, timeout) =>
       await asked(async () => await client.readResource({ uri }, { timeout })),
+    prompts: async (timeout) =>
+      await asked(async () => {
+        if (client.getServerCapabilities()?.prompts === undefined) return [];
+        return (await client.listPrompts(undefined, { timeout, cacheMode: "refresh" })).prompts;
+      }),
+    prompt: async (request, timeout) =>
+      await asked(async () => await client.getPrompt(request, { timeout })),
     async call(given) {
       running.add(given);
       try {

@@ -12,6 +12,8 @@ interface ServerSettings {
   readonly needsApproval?: boolean | "unless-read-only";
   /** Give the agent tools that list and read the server's resources. Default false. */
   readonly resources?: boolean;
+  /** Give the agent tools that list and get the server's prompts. Default false. */
+  readonly prompts?: boolean;
 }
 
 /** The turn that uses a server. */

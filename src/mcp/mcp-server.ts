@@ -4,7 +4,12 @@
  */
 
 import { hash } from "node:crypto";
-import type { ReadResourceResult } from "@modelcontextprotocol/client";
+import type {
+  GetPromptRequest,
+  GetPromptResult,
+  ListPromptsResult,
+  ReadResourceResult,
+} from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { TurnlogError, cutShort } from "../events/index.ts";
 import { AskedPerson } from "../agent/index.ts";
@@ -154,10 +159,32 @@ export class RunningServer {
   }
 
   /** @throws TurnlogError `MCP_SERVER_FAILED`; LoginNeeded */
+  async prompts(ask?: AskPerson): Promise<ListPromptsResult["prompts"]> {
+    return await this.#reading(
+      async (connection) => await connection.prompts(this.#startTimeoutMs),
+      ask,
+    );
+  }
+
+  /** @throws TurnlogError `MCP_SERVER_FAILED`; LoginNeeded */
+  async prompt(request: GetPromptRequest["params"], ask?: AskPerson): Promise<GetPromptResult> {
+    return await this.#reading(
+      async (connection) => await connection.prompt(request, this.#readTimeoutMs),
+      ask,
+    );
+  }
+
+  /** @throws TurnlogError `MCP_SERVER_FAILED`; LoginNeeded */
   async read(uri: string, ask?: AskPerson): Promise<ReadResourceResult> {
-    const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
-    const timeoutMs = Math.min(callTimeoutMs, LONGEST_TIMEOUT_MS);
-    return await this.#reading(async (connection) => await connection.read(uri, timeoutMs), ask);
+    return await this.#reading(
+      async (connection) => await connection.read(uri, this.#readTimeoutMs),
+      ask,
+    );
+  }
+
+  /** Whether the server itself has a tool of that name. */
+  has(tool: string): boolean {
+    return this.#known.tools?.some(({ name }) => name === tool) === true;
   }
 
   /** @throws TurnlogError `MCP_TOOL_FAILED`, `MCP_SERVER_FAILED` */
@@ -263,8 +290,13 @@ export class RunningServer {
       return await this.#connected(use, ask);
     } catch (error) {
       if (TurnlogError.isInstance(error) || needsPerson(error)) throw error;
-      throw this.#failure("bad-answer", `gave no resource: ${textOf(error)}`, error);
+      throw this.#failure("bad-answer", `gave no answer: ${textOf(error)}`, error);
     }
+  }
+
+  get #readTimeoutMs(): number {
+    const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
+    return Math.min(callTimeoutMs, LONGEST_TIMEOUT_MS);
   }
 
   #listFailure(error: unknown): TurnlogError {

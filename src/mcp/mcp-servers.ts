@@ -16,7 +16,7 @@ import {
 import { LoginNeeded } from "./mcp-result.ts";
 import { knownTools, loadedClient, RunningServer, type KnownTools } from "./mcp-server.ts";
 import { namePrefix, offerOf, type CallTool } from "./offered-tools.ts";
-import { callOwnTool, LOGIN, loginTool, resourceTools } from "./own-tools.ts";
+import { callOwnTool, LOGIN, loginTool, readingTools } from "./own-tools.ts";
 
 export interface McpSurroundings {
   /** Names of agents' own tools, which server tools must not use. */
@@ -95,7 +95,9 @@ export class OpenMcpServers {
   readonly call: CallTool = async ({ server, tool, name }, input, running = {}) => {
     const what = `The tool ${name} is of the MCP server ${server}`;
     return await this.#asked(server, what, running.turn, async (connection, settings) => {
-      const own = callOwnTool({ server, tool, input, connection, settings, running });
+      const own = connection.has(tool)
+        ? undefined
+        : callOwnTool({ server, tool, input, connection, settings, running });
       return await (own ?? connection.call(tool, input, running));
     });
   };
@@ -186,8 +188,8 @@ export class OpenMcpServers {
     turn: McpTurn | undefined,
   ): Promise<readonly ListedTool[]> {
     const { settings, known } = opened;
-    const { resources = false, login } = settings;
-    const more = resources ? resourceTools : [];
+    const { login } = settings;
+    const more = readingTools(settings);
     try {
       const connection = await this.#of(name, opened, turn);
       return [...(await connection.tools(this.#around.onWarning)), ...more];

@@ -1,4 +1,4 @@
-/** Tools that a server is given beside its own: a login, and its resources. */
+/** Tools that a server is given beside its own: a login, and what reads its resources and prompts. */
 
 import { z } from "zod";
 import type { AskPerson, ListedTool, McpServer, RunningCall } from "./mcp-options.ts";
@@ -6,24 +6,88 @@ import type { RunningServer } from "./mcp-server.ts";
 import { namePrefix } from "./offered-tools.ts";
 
 export const LOGIN = "login";
-const LIST_RESOURCES = "list_resources";
-const READ_RESOURCE = "read_resource";
-
 const nothing: ListedTool["inputSchema"] = { type: "object", properties: {} };
-export const resourceTools: readonly ListedTool[] = [
-  {
-    name: LIST_RESOURCES,
-    description: "Lists the resources of the server: their URIs, and templates of URIs.",
-    inputSchema: nothing,
-    annotations: { readOnlyHint: true },
-  },
-  {
-    name: READ_RESOURCE,
-    description: "Reads a resource of the server.",
-    inputSchema: { type: "object", properties: { uri: { type: "string" } }, required: ["uri"] },
-    annotations: { readOnlyHint: true },
-  },
-];
+
+interface ReadingTool {
+  readonly of: "resources" | "prompts";
+  readonly description: string;
+  readonly inputSchema: ListedTool["inputSchema"];
+  readonly run: (
+    connection: RunningServer,
+    input: Record<string, unknown>,
+    ask: AskPerson | undefined,
+  ) => Promise<unknown>;
+}
+
+const inputSchemas = {
+  resource: z.object({ uri: z.string() }),
+  prompt: z.object({
+    name: z.string(),
+    arguments: z.record(z.string(), z.string()).default({}),
+  }),
+};
+
+const tools: ReadonlyMap<string, ReadingTool> = new Map<string, ReadingTool>([
+  [
+    "list_resources",
+    {
+      of: "resources",
+      description: "Lists the resources of the server: their URIs, and templates of URIs.",
+      inputSchema: nothing,
+      run: async (connection, _, ask) => asResult(await connection.resources(ask)),
+    },
+  ],
+  [
+    "read_resource",
+    {
+      of: "resources",
+      description: "Reads a resource of the server.",
+      inputSchema: { type: "object", properties: { uri: { type: "string" } }, required: ["uri"] },
+      async run(connection, input, ask) {
+        const { contents } = await connection.read(inputSchemas.resource.parse(input).uri, ask);
+        const content = contents.map((resource) => ({ type: "resource", resource }));
+        return { content, isError: false };
+      },
+    },
+  ],
+  [
+    "list_prompts",
+    {
+      of: "prompts",
+      description: "Lists the prompts of the server: their names and arguments.",
+      inputSchema: nothing,
+      run: async (connection, _, ask) => asResult(await connection.prompts(ask)),
+    },
+  ],
+  [
+    "get_prompt",
+    {
+      of: "prompts",
+      description: "Gets a prompt of the server: instructions for a task.",
+      inputSchema: {
+        type: "object",
+        properties: {
+          name: { type: "string" },
+          arguments: { type: "object", additionalProperties: { type: "string" } },
+        },
+        required: ["name"],
+      },
+      async run(connection, input, ask) {
+        const { messages } = await connection.prompt(inputSchemas.prompt.parse(input), ask);
+        return { content: messages.map(({ content }) => content), isError: false };
+      },
+    },
+  ],
+]);
+
+/** The tools that the settings of a server give the agent. */
+export function readingTools(settings: McpServer): readonly ListedTool[] {
+  return [...tools].flatMap(([name, { of, description, inputSchema }]) =>
+    settings[of] === true
+      ? [{ name, description, inputSchema, annotations: { readOnlyHint: true } }]
+      : [],
+  );
+}
 
 export function loginTool(server: string): ListedTool {
   const description = `Asks the user to log in at ${server}. Its tools can be called from the next message on.`;
@@ -41,15 +105,6 @@ async function loggedIn(
   return asResult(
     `The user is logged in at ${server}. From the next message on you can call: ${names}.`,
   );
-}
-
-async function contentOf(
-  connection: RunningServer,
-  uri: unknown,
-  ask: AskPerson | undefined,
-): Promise<unknown> {
-  const { contents } = await connection.read(z.string().parse(uri), ask);
-  return { content: contents.map((resource) => ({ type: "resource", resource })), isError: false };
 }
 
 /** As a server answers that says this. */
@@ -72,7 +127,8 @@ export function callOwnTool(call: OwnCall): Promise<unknown> | undefined {
   const { server, settings, tool, input, connection, running } = call;
   const { ask } = running;
   if (tool === LOGIN && settings.login !== undefined) return loggedIn(connection, server, ask);
-  if (settings.resources !== true) return undefined;
-  if (tool === LIST_RESOURCES) return connection.resources(ask).then(asResult);
-  return tool === READ_RESOURCE ? contentOf(connection, input["uri"], ask) : undefined;
+  const reading = tools.get(tool);
+  return reading !== undefined && settings[reading.of] === true
+    ? reading.run(connection, input, ask)
+    : undefined;
 }

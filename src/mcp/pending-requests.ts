@@ -139,6 +139,7 @@ const resourceSchema = z.object({
 /** What each list has, by its name in the result. */
 const entrySchemas: Readonly<Record<string, z.ZodType>> = {
   tools: toolSchema,
+  prompts: z.looseObject({ name: z.string(), description: text }),
   resources: resourceSchema,
   resourceTemplates: resourceSchema.omit({ uri: true }).extend({ uriTemplate: z.string() }),
 };

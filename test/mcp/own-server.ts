@@ -75,6 +75,7 @@ function tools(): readonly object[] {
     { name: "look", inputSchema: anything, annotations: { readOnlyHint: true } },
     { name: "settle", inputSchema: anything, annotations: { idempotentHint: true } },
     ...twice,
+    ...(has("prompts") ? [{ name: "get_prompt", inputSchema: anything }] : []),
   ];
 }
 
@@ -134,6 +135,8 @@ function called(name: string | undefined, input: Record<string, unknown>): objec
             ],
           }
         : { isError: true, ...text("It is broken.") };
+    case "get_prompt":
+      return text("its own");
     case "mixed":
       return mixed;
     case "huge":

@@ -20,6 +20,7 @@ const everything: McpServer = {
   command: process.execPath,
   args: [join(dirname(file), "dist/index.js")],
   resources: true,
+  prompts: true,
 };
 
 interface Opened extends AsyncDisposable {
@@ -114,6 +115,27 @@ describe("a call that reports its progress", () => {
     expect(open.reported[0]).toEqual({ progress: 1, total: 12, message: "step 1" });
     expect(open.reported.length).toBeLessThan(5);
   });
+});
+
+describe("the prompts of a server", () => {
+  it("are listed and got by tools, with their arguments", async () => {
+    await using open = opened(everything);
+    expect(JSON.stringify(await open.call("list_prompts"))).toContain("args-prompt");
+    const asked = { name: "args-prompt", arguments: { city: "Ulm" } };
+    expect(mcpModelOutput(await open.call("get_prompt", asked))).toMatchObject({
+      value: [{ text: containing("Ulm") }],
+    });
+    await expect(open.call("get_prompt", { name: "none" })).rejects.toMatchObject({
+      code: "MCP_SERVER_FAILED",
+    });
+  });
+});
+
+it("a tool of the server is called, and not ours of the same name", async () => {
+  await using folder = await temporaryFolder();
+  await using open = opened({ ...ownServer(folder, "prompts"), prompts: true });
+  await open.servers.offer();
+  expect(await open.call("get_prompt")).toMatchObject({ content: [{ text: "its own" }] });
 });
 
 describe("the resources of a server", () => {

@@ -32,7 +32,11 @@ interface Node extends AsyncDisposable {
 let schemas = 0;
 const schema = (): string => `n${schemas++}`;
 
-async function node(name: string, agent: Agent, more: { readonly mcp?: McpServers } = {}): Promise<Node> {
+async function node(
+  name: string,
+  agent: Agent,
+  more: { readonly mcp?: McpServers } = {},
+): Promise<Node> {
   const { connectionString = "" } = server ?? {};
   const log = await openPostgresLog({
     connectionString,

@@ -152,6 +152,7 @@ const serverFields = () => ({
     'true, false or "unless-read-only"',
   ),
   resources: flag,
+  prompts: flag,
 });
 const processSchema = () =>
   optionsOf<StdioMcpServer>(
