@@ -19,13 +19,10 @@ interface ReadingTool {
   ) => Promise<unknown>;
 }
 
-const inputSchemas = {
-  resource: z.object({ uri: z.string() }),
-  prompt: z.object({
-    name: z.string(),
-    arguments: z.record(z.string(), z.string()).default({}),
-  }),
-};
+// Made when they are needed: each schema costs time at the start.
+const resourceInput = () => z.object({ uri: z.string() });
+const promptInput = () =>
+  z.object({ name: z.string(), arguments: z.record(z.string(), z.string()).default({}) });
 
 const tools: ReadonlyMap<string, ReadingTool> = new Map<string, ReadingTool>([
   [
@@ -44,7 +41,7 @@ const tools: ReadonlyMap<string, ReadingTool> = new Map<string, ReadingTool>([
       description: "Reads a resource of the server.",
       inputSchema: { type: "object", properties: { uri: { type: "string" } }, required: ["uri"] },
       async run(connection, input, ask) {
-        const { contents } = await connection.read(inputSchemas.resource.parse(input).uri, ask);
+        const { contents } = await connection.read(resourceInput().parse(input).uri, ask);
         const content = contents.map((resource) => ({ type: "resource", resource }));
         return { content, isError: false };
       },
@@ -73,7 +70,7 @@ const tools: ReadonlyMap<string, ReadingTool> = new Map<string, ReadingTool>([
         required: ["name"],
       },
       async run(connection, input, ask) {
-        const { messages } = await connection.prompt(inputSchemas.prompt.parse(input), ask);
+        const { messages } = await connection.prompt(promptInput().parse(input), ask);
         return { content: messages.map(({ content }) => content), isError: false };
       },
     },
