@@ -65,8 +65,9 @@ await build({ ...browserInput, output: { ...browserOutput, dir: "dist/browser" }
 const notBundled = [
   ...Object.keys(dependencies),
   ...peers.filter((name) => !optional.includes(name)),
-  // Loaded for `serve --postgres` only.
+  // Loaded for `serve --postgres` and `mcp-server` only.
   "pg",
+  "@modelcontextprotocol/server",
   // Native code.
   "sharp",
 ];

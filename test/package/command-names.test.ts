@@ -11,7 +11,12 @@ import { expect, it } from "vitest";
 /** Names that mean nothing but the command, and the files of `src` that say them for another reason. */
 const others: Readonly<Record<string, readonly string[]>> = {
   reschedule: ["src/machines/session-machine.ts"], // an action of the machine
-  withdraw: ["src/commands/turns.ts", "src/runtime/commands/execution.ts"], // an option of `cancel`
+  // An option of `cancel`, and what an MCP client cancels.
+  withdraw: [
+    "src/commands/turns.ts",
+    "src/runtime/commands/execution.ts",
+    "src/mcp-server/call-agent.ts",
+  ],
   forgetApproval: [],
   setMetadata: [],
   restore: [],

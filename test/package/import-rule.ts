@@ -530,6 +530,7 @@ const mayImport: Modules = {
   sharing: ["events", "shared", "runtime", "server"],
   // Types only, which `client-bundle.test.ts` checks.
   client: ["events", "ui", "context", "bill", "state", "commands", "runtime"],
+  "mcp-server": ["events", "validation", "shared", "ui", "state", "runtime", "server", "client"],
   testing: ["events", "projections", "store/encryption", "replay", "compare"],
   loading: [
     "shared",
@@ -594,6 +595,7 @@ const mayImport: Modules = {
     "server",
     "sharing",
     "client",
+    "mcp-server",
     "compare",
     "testing",
     "loading",
@@ -698,6 +700,7 @@ const mayImport: Modules = {
     "server",
     "sharing",
     "client",
+    "mcp-server",
     "cli/owner",
     "cli/settings",
     "cli/wording",

@@ -35,6 +35,9 @@ export const publicNames: Readonly<Record<string, string>> = {
     approvals contextView defineProjection history promptMessages queue spending toolCalls
     usage HistoryState Projection 
   `,
+  protocols: `
+    mcpServer McpServerOptions
+  `,
   server: `
     createServer serveNode NodeServer ServeOptions Server ServerOptions
   `,

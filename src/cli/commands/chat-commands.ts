@@ -4,6 +4,7 @@ import type { LoadedCommand } from "./loaded-command.ts";
 import {
   chatOptions,
   forkOptions,
+  mcpServerOptions,
   rerunOptions,
   rewindOptions,
   serveOptions,
@@ -30,6 +31,15 @@ export function addChatCommands(program: LoadedCommand): void {
     .description("serve the sessions of the store over HTTP, for pages and programs")
     .addHelpText("after", serveHelp)
     .does(serveOptions, async () => (await import("./serve-command.ts")).serve);
+
+  program
+    .command("mcp-server")
+    .description("let the clients of the Model Context Protocol ask the agent: editors, desktops")
+    .addHelpText(
+      "after",
+      "\nA client starts it and speaks with it by standard input and output; docs/mcp-server.md has the lines\nfor its configuration. It ends with the client; its turns go on when it is started again.",
+    )
+    .does(mcpServerOptions, async () => (await import("./mcp-server-command.ts")).mcpServer);
 
   program
     .command("studio")

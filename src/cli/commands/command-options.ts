@@ -52,6 +52,16 @@ export const chatOptions = [
   ),
   ...agentOptions,
 ] as const;
+/** Of commands whose agent answers others. */
+export const servedAgentOptions = [
+  option("--agent <module>", "the agent: a module that exports it as agent or as default"),
+  ...agentOptions,
+] as const;
+export const mcpServerOptions = [
+  option("--name <name>", "the name of the agent's tool (default: the agent's id, or agent)"),
+  option("--description <text>", "what the agent is for: a client's model chooses the tool by it"),
+  ...servedAgentOptions,
+] as const;
 const token: Typed<{ readonly token?: string | false }> = new Option(
   "--token <token>",
   "the token that requests must send (default: one kept in the store's folder)",
@@ -70,8 +80,7 @@ export const serveOptions = [
     "at the start, continue all turns that the previous process left at SIGTERM",
   ).default(false),
   option("--origins <origin>", "a site whose pages may use the server (repeatable)", collect),
-  option("--agent <module>", "the agent: a module that exports it as agent or as default"),
-  ...agentOptions,
+  ...servedAgentOptions,
 ] as const;
 export const studioOptions = [
   option("--session <id>", "the session to open"),

@@ -23,9 +23,11 @@ import { keysIn, runtimeStore } from "../settings/store-folder.ts";
 import { mcpServers } from "../settings/mcp-config.ts";
 import { readEnvironment } from "../settings/environment.ts";
 import type { Given } from "./option-values.ts";
-import type { serveOptions } from "./command-options.ts";
+import type { servedAgentOptions, serveOptions } from "./command-options.ts";
 
 type Options = Given<typeof serveOptions>;
+/** The options of every command that has an agent answer others. */
+type AgentChoice = Given<typeof servedAgentOptions>;
 
 export async function serve(options: Options, output: Output): Promise<ExitCode> {
   const { json, debug, remote, hashChain } = options;
@@ -143,8 +145,8 @@ async function keptToken(file: string): Promise<string> {
 }
 
 /** @throws UsageError for options of the chat's agent beside `--agent` */
-async function agentOf(
-  options: Options,
+export async function agentOf(
+  options: AgentChoice,
   dir: string,
 ): Promise<NonNullable<RuntimeOptions["agent"]>> {
   const { agent: file, model, allowWrite } = options;
@@ -175,7 +177,9 @@ async function agentOf(
   });
 }
 
-async function askingServers(options: Options): Promise<NonNullable<RuntimeOptions["mcp"]>> {
+export async function askingServers(
+  options: AgentChoice,
+): Promise<NonNullable<RuntimeOptions["mcp"]>> {
   const { mcp: commands = [], mcpConfig: file } = options;
   const servers = await mcpServers({ commands, file, environment: process.env });
   return Object.fromEntries(

@@ -1,0 +1,81 @@
+/**
+ * `turnlog mcp-server`: an agent as an MCP server over standard input and output. Its sessions are in the store that a
+ * terminal and the studio use too: while another process has it open, that one's agent answers, and this one does when
+ * it has gone.
+ */
+
+import { resolve } from "node:path";
+import { TurnlogError } from "../../events/index.ts";
+import { mcpServerOver } from "../../mcp-server/index.ts";
+import { createServer } from "../../server/index.ts";
+import { createRuntime } from "../../sharing/index.ts";
+import { DONE, reportError, type ExitCode } from "../output/error-report.ts";
+import type { Output } from "../output/output.ts";
+import { keysIn, ownerOf, runtimeStore } from "../settings/store-folder.ts";
+import type { mcpServerOptions } from "./command-options.ts";
+import type { Given } from "./option-values.ts";
+import { agentOf, askingServers, stopSignal } from "./serve-command.ts";
+
+type Options = Given<typeof mcpServerOptions>;
+
+interface Opened extends AsyncDisposable {
+  readonly fetch: (request: Request) => Promise<Response>;
+}
+
+export async function mcpServer(options: Options, output: Output): Promise<ExitCode> {
+  // Standard output is the protocol's: what the module of an agent prints goes elsewhere.
+  console.log = console.info = console.debug = console.error;
+  const agent = await agentOf(options, resolve(options.dir));
+  const mcp = await askingServers(options);
+  const onError = (error: unknown): void => void reportError(output.progress, error, options.debug);
+
+  const open = async (): Promise<Opened> => {
+    const store = await runtimeStore(options);
+    const keys = keysIn(options.keys, options.dir);
+    const runtime = await createRuntime({
+      ...store.options,
+      hashChain: options.hashChain,
+      ...(keys === undefined ? {} : { encryption: { keys } }),
+      agent,
+      mcp,
+      // A client that starts the command again finds the turn that it left.
+      recovery: "continue",
+      onWarning: onError,
+    });
+    const server = createServer(runtime, { token: false, onError });
+    return {
+      fetch: server.fetch,
+      [Symbol.asyncDispose]: async () => {
+        server.close();
+        await runtime.close();
+        await store[Symbol.asyncDispose]();
+      },
+    };
+  };
+
+  let own: Promise<Opened> | undefined;
+  const ask = async (request: Request): Promise<Response> => {
+    const owner = own === undefined ? await ownerOf(options) : undefined;
+    if (owner !== undefined) return await owner.fetch(request);
+    own ??= open();
+    try {
+      return await (await own).fetch(request);
+    } catch (error) {
+      own = undefined;
+      const isTaken = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
+      const taker = isTaken ? await ownerOf(options) : undefined;
+      if (taker === undefined) throw error;
+      return await taker.fetch(request);
+    }
+  };
+  const { name = agentName(agent), description } = options;
+  const served = mcpServerOver(ask, { name, ...(description !== undefined && { description }) });
+  await Promise.race([served.connect(), stopSignal()]);
+  await served.close();
+  await (await own)?.[Symbol.asyncDispose]();
+  return DONE;
+}
+
+function agentName(agent: Awaited<ReturnType<typeof agentOf>>): string {
+  return typeof agent === "object" && agent.id !== undefined ? agent.id : "agent";
+}

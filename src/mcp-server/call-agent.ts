@@ -1,0 +1,350 @@
+/**
+ * A call of an agent's tool: sends a message, follows its turn, and gives the reply with the name of its session. A call
+ * that is made again, with its session, joins the turn that runs. What the turn waits for is asked at the client.
+ */
+
+import { randomUUID } from "node:crypto";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  inputRequired,
+  inputResponse,
+  isSpecType,
+  SdkError,
+  type CallToolResult,
+  type ElicitRequestFormParams,
+  type InputRequiredResult,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import type { UIMessageChunk } from "ai";
+import { z } from "zod";
+import { chatTransport, type Client, type SessionClient } from "../client/index.ts";
+import { jsonObjectSchema, TurnlogError } from "../events/index.ts";
+import { firstAbort, LONGEST_TIMEOUT_MS, onAbort } from "../shared/index.ts";
+import type { Approval } from "../state/index.ts";
+
+const given = z.string().min(1).optional();
+
+export const callInput = z
+  .strictObject({
+    message: given.describe("What to ask. Without it: the reply that runs, or the last one."),
+    session: given.describe("The session of an earlier result, to go on with its conversation."),
+  })
+  .refine(({ message, session }) => message ?? session, "It needs a message, a session, or both.");
+
+export const callOutput = z.object({
+  session: z.string().describe("Pass it to go on with the conversation."),
+  status: z.string().describe("How the turn ended, or `waiting`."),
+  reply: z.string(),
+  output: z.unknown().optional().describe("The reply as data, if it is JSON."),
+  waitsFor: z.array(z.string()).optional(),
+});
+
+export interface AgentCall {
+  readonly client: Client;
+  /** Its name, in a runtime with several. */
+  readonly agent: string | undefined;
+  /** What a client of a version before 2026-07-28 can do. */
+  readonly capabilities: unknown;
+  readonly request: ServerContext["mcpReq"];
+  /** Whether the client cancels the call by leaving. */
+  readonly endsByLeaving: boolean;
+}
+
+type Result = CallToolResult | InputRequiredResult;
+
+/** What a client that was asked sends back. The routes check what it names. */
+const stateSchema = z.object({ session: z.string(), messageId: z.string().optional() });
+
+/** A refusal is a result with an error, which the client's model reads. */
+export async function callAgent(
+  input: z.infer<typeof callInput>,
+  call: AgentCall,
+): Promise<Result> {
+  try {
+    return await answered(input, call);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    return { content: [{ type: "text", text: `${error.code}: ${error.message}` }], isError: true };
+  }
+}
+
+async function answered(
+  { message: text = "", session: handle }: z.infer<typeof callInput>,
+  { client, agent, capabilities, request, endsByLeaving }: AgentCall,
+): Promise<Result> {
+  const { signal, envelope, inputResponses = {} } = request;
+  const body = agent === undefined ? {} : { agent };
+  const kept = request.requestState<string>();
+  const state = kept === undefined ? undefined : stateSchema.parse(JSON.parse(kept));
+  const id = state?.session ?? handle;
+  const session =
+    id === undefined ? await client.createSession(undefined, body) : client.session(id);
+  const chatId = session.id;
+  const report = progressOf(request);
+  report(`Session ${chatId}`);
+  const messageId = state === undefined ? await messageFor(session, text) : state.messageId;
+  const chat = chatTransport(client);
+  using _ = onAbort(signal, () => {
+    if (endsByLeaving || !SdkError.isInstance(signal.reason))
+      cancel(session, messageId, () => chat.stop(chatId)).catch(() => {});
+  });
+  const parts = [{ type: "text" as const, text }];
+  const open = (): Promise<ReadableStream<UIMessageChunk> | null> =>
+    messageId === undefined
+      ? chat.reconnectToStream({ chatId })
+      : chat.sendMessages({
+          chatId,
+          trigger: "submit-message",
+          messageId: undefined,
+          messages: [{ id: messageId, role: "user", parts }],
+          abortSignal: signal,
+          body,
+        });
+
+  let asks = asksForms(capabilities ?? Reflect.get(envelope ?? {}, CLIENT_CAPABILITIES_META_KEY));
+  for (const approval of (await questions(session)).approvals) {
+    const one = inputResponse(inputResponses, approval.approvalId);
+    if (one.kind === "elicit" && !(await answer(session, approval, one))) asks = false;
+  }
+  for (;;) {
+    const reply = await readReply(await open(), report);
+    signal.throwIfAborted();
+    const { approvals, words } = await questions(session);
+    if (words.length === 0) return finished(chatId, reply);
+    const forms = asks ? approvals.flatMap((one) => formFor(one)) : [];
+    const [first] = forms;
+    if (first === undefined) return held(chatId, reply, words);
+    if (envelope === undefined) {
+      asks = await elicited(client, session, first, request);
+      continue;
+    }
+    const asked = forms.map(({ approval, form }) => [approval.approvalId, form] as const);
+    return inputRequired({
+      inputRequests: Object.fromEntries(
+        asked.map(([key, form]) => [key, inputRequired.elicit(form)]),
+      ),
+      requestState: JSON.stringify({ session: chatId, messageId }),
+    });
+  }
+}
+
+/**
+ * The id of the message to send; undefined without a message. One that the session has and whose turn is not over is not
+ * sent again.
+ * @throws TurnlogError `SESSION_NOT_FOUND`
+ */
+async function messageFor(session: SessionClient, text: string): Promise<string | undefined> {
+  const { messages, queue, position } = await session.messages({ limit: 50 });
+  if (position === 0)
+    throw new TurnlogError(
+      "SESSION_NOT_FOUND",
+      `There is no session ${session.id}. Leave \`session\` out to begin a new one.`,
+      { session: session.id },
+    );
+  if (text === "") return undefined;
+  const last = messages.at(-1);
+  const isOver = last?.role === "assistant" && last.metadata?.endPosition !== undefined;
+  const asked = isOver ? undefined : messages.findLast(({ role }) => role === "user");
+  const unanswered = [
+    ...(asked === undefined ? [] : [{ id: asked.id, content: asked.parts }]),
+    ...queue,
+  ];
+  const textOf = (parts: readonly object[]): string =>
+    parts.map((part) => ("text" in part ? part.text : "")).join("");
+  const isSame = ({ content }: { readonly content: string | readonly object[] }): boolean =>
+    (typeof content === "string" ? content : textOf(content)) === text;
+  return unanswered.find(isSame)?.id ?? randomUUID();
+}
+
+interface Reply {
+  text: string;
+  reason?: string | undefined;
+  error?: string | undefined;
+}
+
+const endSchema = z.object({ reason: z.string(), error: z.string() }).partial();
+/** Characters between two reports of the text so far, and the most that one shows. */
+const REPORTED = 200;
+
+/** The text is that of the last step, as in the result of a turn. */
+async function readReply(
+  stream: ReadableStream<UIMessageChunk> | null,
+  report: (message: string) => void,
+): Promise<Reply> {
+  let reply: Reply = { text: "" };
+  let step = 0;
+  let told = 0;
+  for await (const chunk of stream ?? []) {
+    if (chunk.type === "start-step") {
+      reply.text = "";
+      told = 0;
+      report(`Step ${++step}`);
+    } else if (chunk.type === "text-delta") {
+      reply.text += chunk.delta;
+      if (reply.text.length < told + REPORTED) continue;
+      told = reply.text.length;
+      report(reply.text.slice(-REPORTED));
+    } else if (chunk.type === "tool-input-available") report(`Step ${step}: ${chunk.toolName}`);
+    else if (chunk.type === "error") reply.error = chunk.errorText;
+    else if ("messageMetadata" in chunk)
+      reply = { ...reply, ...endSchema.safeParse(chunk.messageMetadata).data };
+  }
+  return reply;
+}
+
+function progressOf({ _meta, notify }: AgentCall["request"]): (message: string) => void {
+  const progressToken = _meta?.progressToken;
+  const told = new Set<string>();
+  return (message) => {
+    // A turn that goes on after a question is read from its beginning.
+    if (progressToken === undefined || told.has(message)) return;
+    const params = { progressToken, progress: told.add(message).size, message };
+    // A client that is gone gets none.
+    notify({ method: "notifications/progress", params }).catch(() => {});
+  };
+}
+
+/** A message that still waits is withdrawn: the turn that runs is another call's. */
+async function cancel(
+  session: SessionClient,
+  messageId: string | undefined,
+  stop: () => Promise<void>,
+): Promise<void> {
+  const queue = await session.queue();
+  const waits = queue.find(({ id }) => id === messageId);
+  await (waits === undefined ? stop() : session.withdraw(waits.id));
+}
+
+interface Questions {
+  readonly approvals: readonly Approval[];
+  /** All that the turn waits for. */
+  readonly words: readonly string[];
+}
+
+async function questions(session: SessionClient): Promise<Questions> {
+  const asked = await session.approvals();
+  const approvals = asked.approvals.filter(({ status }) => status === "waiting");
+  const outputs = asked.outputRequests.filter(({ status }) => status === "waiting");
+  const words = [
+    ...approvals.map((one) => wordsOf(one)),
+    ...outputs.map(({ toolName }) => `a client that runs ${toolName}`),
+    ...("budget" in asked ? ["a person who allows it to spend more"] : []),
+  ];
+  return { approvals, words };
+}
+
+function wordsOf({ toolName, input, question }: Approval): string {
+  if (question === undefined) return `a person who allows ${toolName} ${JSON.stringify(input)}`;
+  const about = "message" in question ? question.message : "Log in.";
+  return `a person, whom ${question.from} asks: ${about} ${"url" in question ? question.url : ""}`;
+}
+
+interface Form {
+  readonly approval: Approval;
+  readonly form: ElicitRequestFormParams;
+}
+
+/** Nothing for what is no form that a client can show. An approval is a form without fields. */
+function formFor(approval: Approval): readonly Form[] {
+  const { toolName, input, question } = approval;
+  const isForm = question?.kind === "form";
+  const form = isForm
+    ? { message: `${question.from}: ${question.message}`, requestedSchema: question.schema }
+    : {
+        message: `Allow ${toolName}?\n${JSON.stringify(input, undefined, 2)}`,
+        requestedSchema: { type: "object", properties: {} },
+      };
+  const isShown = isForm || question === undefined;
+  return isShown && isSpecType.ElicitRequestFormParams(form) ? [{ approval, form }] : [];
+}
+
+const capabilitySchema = z.object({
+  elicitation: z.object({ form: z.unknown(), url: z.unknown() }).partial(),
+});
+
+function asksForms(capabilities: unknown): boolean {
+  const { elicitation } = capabilitySchema.safeParse(capabilities).data ?? {};
+  return elicitation !== undefined && (elicitation.form ?? elicitation.url) === elicitation.form;
+}
+
+/** Asks a client of an earlier version, until somebody answers there or elsewhere. False if nobody did. */
+async function elicited(
+  client: Client,
+  session: SessionClient,
+  { approval, form }: Form,
+  { send, signal }: AgentCall["request"],
+): Promise<boolean> {
+  const elsewhere = new AbortController();
+  using ends = firstAbort(signal, elsewhere.signal);
+  const end = (): void => elsewhere.abort();
+  answeredElsewhere(client, session, approval, ends.signal).then(end, () => {});
+  try {
+    const options = { signal: ends.signal, timeout: LONGEST_TIMEOUT_MS };
+    const given = await send({ method: "elicitation/create", params: { ...form } }, options);
+    return await answer(session, approval, given);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (TurnlogError.isInstance(error)) throw error;
+    return elsewhere.signal.aborted;
+  } finally {
+    end();
+  }
+}
+
+async function answeredElsewhere(
+  { http }: Client,
+  session: SessionClient,
+  { approvalId }: Approval,
+  signal: AbortSignal,
+): Promise<void> {
+  const { position: after } = await session.messages({ limit: 1 });
+  const path = `/api/chat/${encodeURIComponent(session.id)}/changes`;
+  const { body } = await http.open({ path, query: { after }, signal });
+  const reader = body?.getReader();
+  while ((await questions(session)).approvals.some((one) => one.approvalId === approvalId))
+    if ((await reader?.read())?.done !== false) throw new Error("The session says nothing more.");
+}
+
+/** False if the person neither accepted nor declined: the question still waits. */
+async function answer(
+  session: SessionClient,
+  { approvalId, question }: Approval,
+  { action, content }: { readonly action: string; readonly content?: object | undefined },
+): Promise<boolean> {
+  const values = question === undefined ? {} : { content: jsonObjectSchema.parse(content ?? {}) };
+  try {
+    if (action === "accept") await session.approve(approvalId, values);
+    else if (action === "decline") await session.deny(approvalId);
+    return action !== "cancel";
+  } catch (error) {
+    if (TurnlogError.isInstance(error) && error.code === "APPROVAL_ANSWERED") return true;
+    throw error;
+  }
+}
+
+function finished(session: string, { text, reason = "none", error = "" }: Reply): CallToolResult {
+  const data = { session, status: reason, reply: text, ...dataIn(text) };
+  return { ...resultOf(text === "" ? error : text, data), isError: reason === "failed" };
+}
+
+function held(session: string, { text }: Reply, waitsFor: readonly string[]): CallToolResult {
+  const words = `The session waits for ${waitsFor.join("; ")}. It goes on when that is answered where the session is shown. Call again with this session and no message for its reply.`;
+  const data = { session, status: "waiting", reply: text, waitsFor: [...waitsFor] };
+  return resultOf(text === "" ? words : `${text}\n\n${words}`, data);
+}
+
+/** The session is named in the text too: not every client shows its model the rest. */
+function resultOf(text: string, data: z.infer<typeof callOutput>): CallToolResult {
+  const content = [text, `Session: ${data.session}`];
+  return { content: content.map((one) => ({ type: "text", text: one })), structuredContent: data };
+}
+
+function dataIn(text: string): Pick<z.infer<typeof callOutput>, "output"> {
+  if (!/^\s*[[{]/.test(text)) return {};
+  try {
+    const output: unknown = JSON.parse(text);
+    return { output };
+  } catch {
+    return {};
+  }
+}
