@@ -98,7 +98,8 @@ async function answered(
           messageId: undefined,
           messages: [{ id: messageId, role: "user", parts }],
           abortSignal: signal,
-          body,
+          // Who asks has shown nothing of the session.
+          body: { ...body, basedOn: undefined },
         });
 
   let asks = asksForms(capabilities ?? Reflect.get(envelope ?? {}, CLIENT_CAPABILITIES_META_KEY));
@@ -110,10 +111,9 @@ async function answered(
     const reply = await readReply(await open(), report);
     signal.throwIfAborted();
     const { approvals, words } = await questions(session);
-    if (words.length === 0) return finished(chatId, reply);
     const forms = asks ? approvals.flatMap((one) => formFor(one)) : [];
     const [first] = forms;
-    if (first === undefined) return held(chatId, reply, words);
+    if (first === undefined) return resultOf(chatId, reply, words);
     if (envelope === undefined) {
       asks = await elicited(client, session, first, request);
       continue;
@@ -144,15 +144,12 @@ async function messageFor(session: SessionClient, text: string): Promise<string 
   if (text === "") return undefined;
   const last = messages.at(-1);
   const isOver = last?.role === "assistant" && last.metadata?.endPosition !== undefined;
-  const asked = isOver ? undefined : messages.findLast(({ role }) => role === "user");
-  const unanswered = [
-    ...(asked === undefined ? [] : [{ id: asked.id, content: asked.parts }]),
-    ...queue,
-  ];
-  const textOf = (parts: readonly object[]): string =>
-    parts.map((part) => ("text" in part ? part.text : "")).join("");
-  const isSame = ({ content }: { readonly content: string | readonly object[] }): boolean =>
-    (typeof content === "string" ? content : textOf(content)) === text;
+  const asked = isOver ? [] : messages.filter(({ role }) => role === "user").slice(-1);
+  const unanswered = [...asked.map(({ id, parts }) => ({ id, content: parts })), ...queue];
+  const isSame = ({ content }: { readonly content: string | readonly object[] }): boolean => {
+    if (typeof content === "string") return content === text;
+    return content.map((part) => ("text" in part ? part.text : "")).join("") === text;
+  };
   return unanswered.find(isSame)?.id ?? randomUUID();
 }
 
@@ -322,29 +319,28 @@ async function answer(
   }
 }
 
-function finished(session: string, { text, reason = "none", error = "" }: Reply): CallToolResult {
-  const data = { session, status: reason, reply: text, ...dataIn(text) };
-  return { ...resultOf(text === "" ? error : text, data), isError: reason === "failed" };
+/** The text names the session too: not every client shows its model the rest. */
+function resultOf(
+  session: string,
+  { text: reply, reason = "none", error = "" }: Reply,
+  waitsFor: readonly string[],
+): CallToolResult {
+  const waits = waitsFor.length > 0;
+  const status = waits ? "waiting" : reason;
+  const next = `The session waits for ${waitsFor.join("; ")}. It goes on when that is answered where the session is shown: then call again with this session and no message.`;
+  const texts = [reply || error, waits ? next : "", `Session: ${session} (${status})`];
+  const data: z.infer<typeof callOutput> = { session, status, reply, output: dataIn(reply) };
+  return {
+    content: texts.filter(Boolean).map((text) => ({ type: "text", text })),
+    structuredContent: waits ? { ...data, waitsFor } : data,
+    isError: status === "failed",
+  };
 }
 
-function held(session: string, { text }: Reply, waitsFor: readonly string[]): CallToolResult {
-  const words = `The session waits for ${waitsFor.join("; ")}. It goes on when that is answered where the session is shown. Call again with this session and no message for its reply.`;
-  const data = { session, status: "waiting", reply: text, waitsFor: [...waitsFor] };
-  return resultOf(text === "" ? words : `${text}\n\n${words}`, data);
-}
-
-/** The session is named in the text too: not every client shows its model the rest. */
-function resultOf(text: string, data: z.infer<typeof callOutput>): CallToolResult {
-  const content = [text, `Session: ${data.session}`];
-  return { content: content.map((one) => ({ type: "text", text: one })), structuredContent: data };
-}
-
-function dataIn(text: string): Pick<z.infer<typeof callOutput>, "output"> {
-  if (!/^\s*[[{]/.test(text)) return {};
+function dataIn(text: string): unknown {
   try {
-    const output: unknown = JSON.parse(text);
-    return { output };
+    return /^\s*[[{]/.test(text) ? JSON.parse(text) : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }

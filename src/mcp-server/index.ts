@@ -4,12 +4,15 @@
  * there.
  */
 
+import { z } from "zod";
 import type { Runtime } from "../runtime/index.ts";
 import { createServer, type ServerOptions } from "../server/index.ts";
 import { optionalPackage } from "../shared/index.ts";
 import { check, name, named, optionsOf, text } from "../validation/index.ts";
 import type { Ask, McpTools } from "./asked-server.ts";
 import type { Serving } from "./serving.ts";
+
+type Access = "token" | "hosts" | "authorize" | "users" | "limits" | "onError" | "onRequest";
 
 /**
  * Options of {@link mcpServer}: the tools, and who may use them, as for `createServer`. `authorize` is asked for the
@@ -24,13 +27,7 @@ import type { Serving } from "./serving.ts";
  *   },
  * };
  */
-export interface McpServerOptions
-  extends
-    McpTools,
-    Pick<
-      ServerOptions,
-      "token" | "hosts" | "authorize" | "users" | "limits" | "onError" | "onRequest"
-    > {}
+export interface McpServerOptions extends McpTools, Pick<ServerOptions, Access> {}
 
 /** Serves agents to clients of the Model Context Protocol. */
 interface McpServer {
@@ -45,7 +42,11 @@ interface McpServer {
   readonly close: () => Promise<void>;
 }
 
-const toolsSchema = optionsOf<McpTools>({ name, description: text, agents: named(text) }, {});
+// `createServer` checks its own.
+const any = z.unknown();
+const own = { name, description: text, agents: named(text) };
+const access = { token: any, hosts: any, authorize: any, users: any, limits: any };
+const schema = optionsOf<McpServerOptions>({ ...own, ...access, onError: any, onRequest: any }, {});
 
 /**
  * Serves the agents of a runtime to clients of the Model Context Protocol. A call of a tool runs a turn, and its result
@@ -57,33 +58,20 @@ const toolsSchema = optionsOf<McpTools>({ name, description: text, agents: named
  * export const POST = mcp.fetch; // a route of Next.js
  */
 export function mcpServer(runtime: Runtime, options: McpServerOptions = {}): McpServer {
-  const { name, description, agents, ...server } = options;
-  const tools = {
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(agents !== undefined && { agents }),
-  };
-  check(toolsSchema, tools, "mcpServer", { name: "options" });
-  const { fetch, close } = createServer(runtime, { token: false, ...server });
-  const served = mcpServerOver(fetch, tools);
-  return {
-    ...served,
-    close: async () => {
-      await served.close();
-      close();
-    },
-  };
+  check(schema, options, "mcpServer", { name: "options" });
+  const { name: tool, description, agents, ...given } = options;
+  const tools = { name: tool, description, agents };
+  const server = createServer(runtime, { token: false, ...given });
+  const { close, ...served } = mcpServerOver(server.fetch, tools);
+  return { ...served, close: () => close().finally(server.close) };
 }
 
 /** @param ask - Sends a request to a turnlog server, in this process or another one. */
 export function mcpServerOver(ask: Ask, tools: McpTools): McpServer {
   let loaded: Promise<Serving> | undefined;
+  const load = async (): Promise<Serving> => new (await import("./serving.ts")).Serving(ask, tools);
   const serving = (): Promise<Serving> =>
-    (loaded ??= optionalPackage(
-      "@modelcontextprotocol/server",
-      "An agent as an MCP server",
-      async () => new (await import("./serving.ts")).Serving(ask, tools),
-    ));
+    (loaded ??= optionalPackage("@modelcontextprotocol/server", "An agent as an MCP server", load));
   return {
     fetch: async (request) => await (await serving()).fetch(request),
     connect: async (transport) => await (await serving()).connect(transport),

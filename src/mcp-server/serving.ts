@@ -13,14 +13,12 @@ import {
   type StdioServerHandle,
 } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
-import { callAgent, callInput, callOutput } from "./call-agent.ts";
-import { clientFor, type Ask, type McpTools } from "./asked-server.ts";
+import { createClient, type Client } from "../client/index.ts";
+import { inNameOf, type Ask, type McpTools } from "./asked-server.ts";
+import { callAgent, callInput as inputSchema, callOutput as outputSchema } from "./call-agent.ts";
 import { addSessions } from "./session-resources.ts";
 
 const transportSchema = z.custom<Transport>();
-
-const ABOUT_TOOLS =
-  "Each tool asks an agent, which keeps its conversation in a session. A result names its session: pass it to go on with the conversation. A call with a session and no message waits for the reply that runs there, or returns the last one: nothing is asked twice.";
 
 export class Serving {
   readonly #ask: Ask;
@@ -34,36 +32,26 @@ export class Serving {
     this.#handler = createMcpHandler(this.#factory);
   }
 
-  /** An MCP client that is nobody here gets the refusal of the routes. */
   async fetch(request: Request): Promise<Response> {
-    const asked = { path: "/api/sessions", query: { limit: 1 } };
-    let refusal: Response | undefined;
-    const ask: Ask = async (one) => {
-      const answer = await this.#ask(one);
-      if (!answer.ok) refusal = answer.clone();
-      return answer;
-    };
-    try {
-      await clientFor(ask, request).http.json(asked);
-    } catch (error) {
-      if (refusal === undefined) throw error;
-      return refusal;
-    }
+    // Who is nobody here gets the refusal of the routes.
+    const asked = new Request(new URL("/api/sessions?limit=1", request.url));
+    const known = await inNameOf(request, this.#ask)(asked);
+    if (!known.ok) return known;
+    await known.body?.cancel();
     return await this.#handler.fetch(request);
   }
 
-  async connect(given?: object): Promise<void> {
-    const transport =
-      given === undefined ? new StdioServerTransport() : transportSchema.parse(given);
+  async connect(given: object = new StdioServerTransport()): Promise<void> {
+    const transport = transportSchema.parse(given);
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     const handle = serveStdio(this.#factory, { transport });
-    const { onclose } = transport;
-    const onClose = (): void => {
-      onclose?.();
+    const { onclose: ended } = transport;
+    const onclose = (): void => {
+      ended?.();
       resolve();
     };
-    Object.assign(transport, { onclose: onClose });
     this.#connections.add(handle);
+    Object.assign(transport, { onclose });
     await gone;
     this.#connections.delete(handle);
   }
@@ -73,31 +61,30 @@ export class Serving {
   }
 }
 
+const capabilities = { tools: { listChanged: false }, resources: { listChanged: false } };
+const instructions =
+  "Each tool asks an agent, which keeps its conversation in a session. A result names its session: pass it to go on with the conversation. A call with a session and no message waits for the reply that runs there, or returns the last one: nothing is asked twice.";
+
 function factoryOf(ask: Ask, { name = "agent", description, agents }: McpTools): McpServerFactory {
-  const tools =
-    agents === undefined
-      ? [{ name, description, agent: undefined }]
-      : Object.entries(agents).map(([agent, about]) => ({
-          name: agent,
-          description: about,
-          agent,
-        }));
+  const tools = Object.entries(agents ?? { [name]: description ?? "Asks the agent." });
   return ({ requestInfo, era }) => {
     const mcp = new McpServer(
       { name: "turnlog", version: "1.0.0" },
-      {
-        capabilities: { tools: { listChanged: false }, resources: { listChanged: false } },
-        instructions: ABOUT_TOOLS,
-      },
+      { capabilities, instructions },
     );
-    for (const { name: tool, description: about = "Asks the agent.", agent } of tools)
+    const client = (): Client =>
+      createClient({
+        baseUrl: requestInfo === undefined ? "http://localhost" : new URL(requestInfo.url).origin,
+        fetch: inNameOf(requestInfo, ask),
+      });
+    for (const [tool, about] of tools)
       mcp.registerTool(
         tool,
-        { description: about, inputSchema: callInput, outputSchema: callOutput },
+        { description: about, inputSchema, outputSchema },
         async (input, { mcpReq: request, http }) =>
           await callAgent(input, {
-            client: clientFor(ask, requestInfo),
-            agent,
+            client: client(),
+            agent: agents === undefined ? undefined : tool,
             // oxlint-disable-next-line typescript/no-deprecated
             capabilities: era === "legacy" ? mcp.server.getClientCapabilities() : undefined,
             request,
@@ -105,7 +92,7 @@ function factoryOf(ask: Ask, { name = "agent", description, agents }: McpTools):
             endsByLeaving: era === "modern" && http !== undefined,
           }),
       );
-    addSessions(mcp, () => clientFor(ask, requestInfo));
+    addSessions(mcp, client);
     return mcp;
   };
 }

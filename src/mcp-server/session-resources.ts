@@ -31,12 +31,8 @@ export function addSessions({ server }: McpServer, client: () => Client): void {
     resourceTemplates: [{ uriTemplate: `${BASE}{session}`, name: "session", mimeType }],
   }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
-    const id = sessionIn(uri);
-    if (id === undefined) throw new ResourceNotFoundError(uri);
-    const { messages, more, position } = await asked(
-      client().session(id).messages({ limit: MOST_MESSAGES }),
-      uri,
-    );
+    const read = client().session(sessionIn(uri)).messages({ limit: MOST_MESSAGES });
+    const { messages, more, position } = await asked(read, uri);
     if (position === 0) throw new ResourceNotFoundError(uri);
     const earlier = more ? ["Earlier messages are left out."] : [];
     const text = [...earlier, ...messages.map(inMarkdown)].join("\n\n");
@@ -44,44 +40,33 @@ export function addSessions({ server }: McpServer, client: () => Client): void {
   });
 }
 
-function sessionIn(uri: string): string | undefined {
-  if (!uri.startsWith(BASE)) return undefined;
+function sessionIn(uri: string): string {
   try {
-    return decodeURIComponent(uri.slice(BASE.length));
-  } catch {
-    return undefined;
-  }
+    if (uri.startsWith(BASE)) return decodeURIComponent(uri.slice(BASE.length));
+  } catch {}
+  throw new ResourceNotFoundError(uri);
 }
 
-/** @throws ProtocolError with what the routes refused */
-async function asked<Answer>(answer: Promise<Answer>, uri?: string): Promise<Answer> {
+/** @throws ProtocolError for what the routes refused */
+async function asked<Answer>(answer: Promise<Answer>, uri = ""): Promise<Answer> {
   try {
     return await answer;
   } catch (error) {
     if (!TurnlogError.isInstance(error)) throw error;
-    const isGone = error.code === "SESSION_NOT_FOUND" || error.code === "SESSION_DELETED";
-    if (isGone && uri !== undefined) throw new ResourceNotFoundError(uri, error.message);
-    const isWrong = error.code === "INVALID_INPUT";
-    const code = isWrong ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
+    if (/^SESSION_(?:NOT_FOUND|DELETED)$/.test(error.code)) throw new ResourceNotFoundError(uri);
+    const { InvalidParams, InternalError } = ProtocolErrorCode;
+    const code = error.code === "INVALID_INPUT" ? InvalidParams : InternalError;
     throw new ProtocolError(code, error.message, { code: error.code });
   }
 }
 
 function inMarkdown({ role, parts, metadata }: SessionMessage): string {
-  const end = metadata?.error === undefined ? [] : [`*${metadata.error}*`];
-  const texts = parts.flatMap((part) => partText(part) ?? []);
-  return [`## ${role === "user" ? "User" : "Agent"}`, ...texts, ...end].join("\n\n");
-}
-
-type SessionPart = SessionMessage["parts"][number];
-
-function partText(part: SessionPart): string | undefined {
-  if (part.type === "text") return part.text;
-  if (part.type === "file") return `[${part.filename ?? part.mediaType}]`;
-  return "toolCallId" in part ? `*Called ${toolOf(part)}.*` : undefined;
-}
-
-/** The name of the tool of a part. */
-function toolOf(part: Extract<SessionPart, { toolCallId: string }>): string {
-  return part.type === "dynamic-tool" ? part.toolName : part.type.replace(/^tool-/, "");
+  const texts = parts.map((part) => {
+    if (part.type === "text") return part.text;
+    if (part.type === "file") return `[${part.filename ?? part.mediaType}]`;
+    if (!("toolCallId" in part)) return "";
+    return `*Called ${"toolName" in part ? part.toolName : part.type.replace("tool-", "")}.*`;
+  });
+  const all = [`## ${role === "user" ? "User" : "Agent"}`, ...texts, metadata?.error ?? ""];
+  return all.filter((one) => one !== "").join("\n\n");
 }

@@ -18,6 +18,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     "turnlog serve --agent ./agent.ts --port 8080",
     "turnlog serve --host 0.0.0.0 --hosts chat.example.com --origins https://example.com",
   ],
+  "mcp-server": ["turnlog mcp-server --agent ./agent.ts --name clerk"],
   studio: [
     ["turnlog studio --demo", "prepared sessions for a first look"],
     "turnlog studio --session <id>",

@@ -5,7 +5,6 @@
  */
 
 import { resolve } from "node:path";
-import { TurnlogError } from "../../events/index.ts";
 import { mcpServerOver } from "../../mcp-server/index.ts";
 import { createServer } from "../../server/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
@@ -18,10 +17,6 @@ import { agentOf, askingServers, stopSignal } from "./serve-command.ts";
 
 type Options = Given<typeof mcpServerOptions>;
 
-interface Opened extends AsyncDisposable {
-  readonly fetch: (request: Request) => Promise<Response>;
-}
-
 export async function mcpServer(options: Options, output: Output): Promise<ExitCode> {
   // Standard output is the protocol's: what the module of an agent prints goes elsewhere.
   console.log = console.info = console.debug = console.error;
@@ -29,7 +24,7 @@ export async function mcpServer(options: Options, output: Output): Promise<ExitC
   const mcp = await askingServers(options);
   const onError = (error: unknown): void => void reportError(output.progress, error, options.debug);
 
-  const open = async (): Promise<Opened> => {
+  const open = async () => {
     const store = await runtimeStore(options);
     const keys = keysIn(options.keys, options.dir);
     const runtime = await createRuntime({
@@ -45,7 +40,7 @@ export async function mcpServer(options: Options, output: Output): Promise<ExitC
     const server = createServer(runtime, { token: false, onError });
     return {
       fetch: server.fetch,
-      [Symbol.asyncDispose]: async () => {
+      close: async () => {
         server.close();
         await runtime.close();
         await store[Symbol.asyncDispose]();
@@ -53,29 +48,22 @@ export async function mcpServer(options: Options, output: Output): Promise<ExitC
     };
   };
 
-  let own: Promise<Opened> | undefined;
+  let own: ReturnType<typeof open> | undefined;
   const ask = async (request: Request): Promise<Response> => {
     const owner = own === undefined ? await ownerOf(options) : undefined;
     if (owner !== undefined) return await owner.fetch(request);
-    own ??= open();
     try {
-      return await (await own).fetch(request);
+      return await (await (own ??= open())).fetch(request);
     } catch (error) {
+      // Another process was faster: the next request is sent to it.
       own = undefined;
-      const isTaken = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
-      const taker = isTaken ? await ownerOf(options) : undefined;
-      if (taker === undefined) throw error;
-      return await taker.fetch(request);
+      throw error;
     }
   };
-  const { name = agentName(agent), description } = options;
-  const served = mcpServerOver(ask, { name, ...(description !== undefined && { description }) });
+  const { name = typeof agent === "object" ? agent.id : undefined, description } = options;
+  const served = mcpServerOver(ask, { name, description });
   await Promise.race([served.connect(), stopSignal()]);
   await served.close();
-  await (await own)?.[Symbol.asyncDispose]();
+  await (await own)?.close();
   return DONE;
-}
-
-function agentName(agent: Awaited<ReturnType<typeof agentOf>>): string {
-  return typeof agent === "object" && agent.id !== undefined ? agent.id : "agent";
 }
