@@ -43,7 +43,9 @@ export function addSessions({ server }: McpServer, client: () => Client): void {
 function sessionIn(uri: string): string {
   try {
     if (uri.startsWith(BASE)) return decodeURIComponent(uri.slice(BASE.length));
-  } catch {}
+  } catch {
+    // What cannot be decoded is the name of nothing.
+  }
   throw new ResourceNotFoundError(uri);
 }
 

@@ -113,11 +113,11 @@ describe.each(revisions)("revision %s", (revision) => {
     const live = await one.runtime.session(session);
     await eventually(async () => expect((await live.view()).queue).toHaveLength(1));
     waiting.abort();
-    await expect(second).rejects.toThrow();
+    await expect(second).rejects.toThrow("aborted");
     await eventually(async () => expect((await live.view()).queue).toEqual([]));
     expect(await turnsOf(one.runtime, session)).toEqual(["stop"]);
     running.abort();
-    await expect(first).rejects.toThrow();
+    await expect(first).rejects.toThrow("aborted");
     await eventually(async () =>
       expect(await turnsOf(one.runtime, session)).toEqual(["stop", "cancelled"]),
     );
@@ -135,7 +135,7 @@ describe.each(revisions)("revision %s", (revision) => {
     const lost = call(client, { message: "Go", session });
     await held.reached;
     await client.close();
-    await expect(lost).rejects.toThrow();
+    await expect(lost).rejects.toThrow("Connection closed");
     const again = call(await one.client(), { message: "Go", session });
     held.open();
     expect(await again).toMatchObject({ status: "stop", reply: "Done." });

@@ -51,7 +51,7 @@ it.each(revisions)("killed in the middle of a word, revision %s", async (revisio
       if (message.startsWith("word ")) first.kill();
     };
     const lost = call(first.client, { message: "Go" }, { tool: "clerk", onprogress });
-    await expect(lost).rejects.toThrow();
+    await expect(lost).rejects.toThrow("Connection closed");
   }
   await rm(join(folder.path, "stops"));
   {
