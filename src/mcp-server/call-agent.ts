@@ -107,10 +107,21 @@ async function answered(
     const one = inputResponse(inputResponses, approval.approvalId);
     if (one.kind === "elicit" && !(await answer(session, approval, one))) asks = false;
   }
+  let isResumed = false;
   for (;;) {
     const reply = await readReply(await open(), report);
     signal.throwIfAborted();
     const { approvals, words } = await questions(session);
+    if (words.length === 0 && reply.reason === undefined) {
+      const waits = await isQueued(session, messageId);
+      // A message behind a turn that failed or was cancelled is held back, and this call is not that turn's.
+      if (waits && !isResumed) {
+        isResumed = true;
+        await session.resume();
+        continue;
+      }
+      if (waits || reply.hasBegun) words.push("a person who lets it go on");
+    }
     const forms = asks ? approvals.flatMap((one) => formFor(one)) : [];
     const [first] = forms;
     if (first === undefined) return resultOf(chatId, reply, words);
@@ -155,6 +166,7 @@ async function messageFor(session: SessionClient, text: string): Promise<string 
 
 interface Reply {
   text: string;
+  hasBegun: boolean;
   reason?: string | undefined;
   error?: string | undefined;
 }
@@ -168,7 +180,7 @@ async function readReply(
   stream: ReadableStream<UIMessageChunk> | null,
   report: (message: string) => void,
 ): Promise<Reply> {
-  let reply: Reply = { text: "" };
+  let reply: Reply = { text: "", hasBegun: false };
   let step = 0;
   let told = 0;
   for await (const chunk of stream ?? []) {
@@ -184,7 +196,7 @@ async function readReply(
     } else if (chunk.type === "tool-input-available") report(`Step ${step}: ${chunk.toolName}`);
     else if (chunk.type === "error") reply.error = chunk.errorText;
     else if ("messageMetadata" in chunk)
-      reply = { ...reply, ...endSchema.safeParse(chunk.messageMetadata).data };
+      reply = { ...reply, ...endSchema.safeParse(chunk.messageMetadata).data, hasBegun: true };
   }
   return reply;
 }
@@ -207,15 +219,18 @@ async function cancel(
   messageId: string | undefined,
   stop: () => Promise<void>,
 ): Promise<void> {
-  const queue = await session.queue();
-  const waits = queue.find(({ id }) => id === messageId);
-  await (waits === undefined ? stop() : session.withdraw(waits.id));
+  const waits = messageId !== undefined && (await isQueued(session, messageId));
+  await (waits ? session.withdraw(messageId) : stop());
+}
+
+async function isQueued(session: SessionClient, messageId: string | undefined): Promise<boolean> {
+  return (await session.queue()).some(({ id }) => id === messageId);
 }
 
 interface Questions {
   readonly approvals: readonly Approval[];
   /** All that the turn waits for. */
-  readonly words: readonly string[];
+  readonly words: string[];
 }
 
 async function questions(session: SessionClient): Promise<Questions> {
@@ -225,7 +240,6 @@ async function questions(session: SessionClient): Promise<Questions> {
   const words = [
     ...approvals.map((one) => wordsOf(one)),
     ...outputs.map(({ toolName }) => `a client that runs ${toolName}`),
-    ...("budget" in asked ? ["a person who allows it to spend more"] : []),
   ];
   return { approvals, words };
 }

@@ -126,6 +126,23 @@ describe.each(revisions)("revision %s", (revision) => {
     expect(await call(client, { session })).toMatchObject({ status: "cancelled", reply: "One " });
   });
 
+  it("goes on with the next call when the one before is cancelled", async () => {
+    const held = gate();
+    const model = scriptedModel(["Ready.", { parts: [{ type: "text", deltas: [held] }] }, "Two."]);
+    await using one = await served({ model }, revision);
+    const client = await one.client();
+    const { session } = await call(client, { message: "Hi" });
+    const left = new AbortController();
+    const first = call(client, { message: "One", session }, { signal: left.signal });
+    await held.reached;
+    const second = call(client, { message: "Two", session });
+    const live = await one.runtime.session(session);
+    await eventually(async () => expect((await live.view()).queue).toHaveLength(1));
+    left.abort();
+    await expect(first).rejects.toThrow("aborted");
+    expect(await second).toMatchObject({ status: "stop", reply: "Two." });
+  });
+
   it("leaves the turn alone when the connection is lost: the next client has its reply", async () => {
     const held = gate();
     const model = scriptedModel(["Ready.", { parts: [{ type: "text", deltas: [held, "Done."] }] }]);
@@ -157,6 +174,20 @@ it("gives a failure as an error, with its session", async () => {
   expect(result).toMatchObject({ isError: true, status: "failed" });
   expect(result.text).toContain("no such model");
   expect(await turnsOf(one.runtime, result.session)).toEqual(["failed"]);
+});
+
+it("says that a person has to allow more spending, also to a user", async () => {
+  const agent = { model: scriptedModel(["Hello.", "Hello again."]) };
+  const limits = { session: { tokens: 10, hold: true } } as const;
+  await using runtime = await createRuntime({ memory: true, agent, limits });
+  const mcp = mcpServer(runtime, { authorize: () => ({ actor: "ann" }) });
+  const client = await connected(mcp);
+  const { session } = await call(client, { message: "Hi" });
+  const waiting = await call(client, { message: "Hi", session });
+  expect(waiting).toMatchObject({ status: "waiting", waitsFor: ["a person who lets it go on"] });
+  await (await runtime.session(session)).allow({ tokens: 1000 });
+  expect(await call(client, { session })).toMatchObject({ reply: "Hello again." });
+  await mcp.close();
 });
 
 it("offers each agent that is named, and begins its sessions with it", async () => {

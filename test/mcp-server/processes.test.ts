@@ -8,6 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, it } from "vitest";
 import { createRuntime, openLog, verifySession } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/public/testing.ts";
+import { runInProcess } from "../cli/in-process.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { call, revisions } from "./connected.ts";
 
@@ -80,4 +81,11 @@ it("asks the process that has the store open, and goes on by itself when that on
   expect(next).toMatchObject({ session, status: "stop" });
   const { resources } = await one.client.listResources();
   expect(resources.map(({ name }) => name)).toEqual([session]);
+});
+
+it("refuses an agent for the sessions of a server, whose own agent answers", async () => {
+  const words = ["--server", "http://localhost:9", "mcp-server", "--agent", "./agent.ts"];
+  const ended = await runInProcess(words, { cwd: import.meta.dirname, env: {} });
+  expect(ended.code).toBe(2);
+  expect(ended.stderr).toContain("--agent would have no effect");
 });

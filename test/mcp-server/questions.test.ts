@@ -136,6 +136,20 @@ describe.each(revisions)("revision %s", (revision) => {
     expect(await one.runtime.approvals()).toHaveLength(1);
   });
 
+  it("says what a turn before waits for, and goes on with the message when that is answered", async () => {
+    await using one = await served(revision);
+    const client = await one.client();
+    const { session } = await call(client, { message: "pay" });
+    const behind = await call(client, { message: "book", session });
+    expect(behind).toMatchObject({ session, status: "waiting" });
+    expect(behind.text).toContain("allows pay");
+    const live = await one.runtime.session(session);
+    await live.deny(await waitingIn(one.runtime));
+    const next = await call(client, { message: "book", session });
+    expect(next.text).toContain("Bookings asks: How many?");
+    expect((await live.view()).queue).toEqual([]);
+  });
+
   it("asks for the values of a form, and again when they do not fit", async () => {
     await using one = await served(revision);
     const given = [{ seats: "many" }, { seats: 2 }];

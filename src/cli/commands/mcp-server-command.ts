@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { mcpServerOver } from "../../mcp-server/index.ts";
 import { createServer } from "../../server/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
-import { DONE, reportError, type ExitCode } from "../output/error-report.ts";
+import { DONE, refuseIdle, reportError, type ExitCode } from "../output/error-report.ts";
 import type { Output } from "../output/output.ts";
 import { keysIn, ownerOf, runtimeStore } from "../settings/store-folder.ts";
 import type { mcpServerOptions } from "./command-options.ts";
@@ -18,15 +18,22 @@ import { agentOf, askingServers, stopSignal } from "./serve-command.ts";
 type Options = Given<typeof mcpServerOptions>;
 
 export async function mcpServer(options: Options, output: Output): Promise<ExitCode> {
+  const { remote, agent: module, model } = options;
+  if (remote?.kind === "server")
+    refuseIdle(
+      { "--agent": module !== undefined, "--model": model !== undefined },
+      " would have no effect: the server's agent answers.",
+    );
   // Standard output is the protocol's: what the module of an agent prints goes elsewhere.
   console.log = console.info = console.debug = console.error;
-  const agent = await agentOf(options, resolve(options.dir));
+  const dir = resolve(options.dir);
+  const agent = await agentOf(options, dir);
   const mcp = await askingServers(options);
   const onError = (error: unknown): void => void reportError(output.progress, error, options.debug);
 
   const open = async () => {
     const store = await runtimeStore(options);
-    const keys = keysIn(options.keys, options.dir);
+    const keys = keysIn(options.keys, dir);
     const runtime = await createRuntime({
       ...store.options,
       hashChain: options.hashChain,
