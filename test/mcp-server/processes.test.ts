@@ -10,7 +10,7 @@ import { createRuntime, openLog, verifySession } from "../../src/public/index.ts
 import { scriptedModel } from "../../src/public/testing.ts";
 import { runInProcess } from "../cli/in-process.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
-import { call, revisions } from "./connected.ts";
+import { call, revisions, type Revision } from "./connected.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const agent = fileURLToPath(new URL("dying-agent.mjs", import.meta.url));
@@ -20,7 +20,7 @@ interface Started extends AsyncDisposable {
   readonly kill: () => void;
 }
 
-async function started(folder: string, mode: "auto" | "legacy" = "auto"): Promise<Started> {
+async function started(folder: string, revision: Revision = "2026-07-28"): Promise<Started> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [main, "--dir", join(folder, "store"), "mcp-server", "--agent", agent],
@@ -29,7 +29,10 @@ async function started(folder: string, mode: "auto" | "legacy" = "auto"): Promis
   });
   const client = new Client(
     { name: "test", version: "1.0.0" },
-    { capabilities: {}, versionNegotiation: { mode } },
+    {
+      capabilities: {},
+      versionNegotiation: { mode: revision === "2025-11-25" ? "legacy" : { pin: revision } },
+    },
   );
   await client.connect(transport);
   const { pid } = transport;
@@ -42,11 +45,10 @@ async function started(folder: string, mode: "auto" | "legacy" = "auto"): Promis
 
 it.each(revisions)("killed in the middle of a word, revision %s", async (revision) => {
   await using folder = await temporaryFolder({});
-  const mode = revision === "2025-11-25" ? "legacy" : "auto";
   await writeFile(join(folder.path, "stops"), "");
   let session = "";
   {
-    await using first = await started(folder.path, mode);
+    await using first = await started(folder.path, revision);
     const onprogress = ({ message = "" }: { message?: string | undefined }): void => {
       if (message.startsWith("Session ")) session = message.replace("Session ", "");
       if (message.startsWith("word ")) first.kill();
@@ -56,7 +58,7 @@ it.each(revisions)("killed in the middle of a word, revision %s", async (revisio
   }
   await rm(join(folder.path, "stops"));
   {
-    await using second = await started(folder.path, mode);
+    await using second = await started(folder.path, revision);
     const again = await call(second.client, { message: "Go", session }, { tool: "clerk" });
     expect(again).toMatchObject({ session, status: "stop", reply: `${"word ".repeat(60)}end.` });
   }
