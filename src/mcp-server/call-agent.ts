@@ -103,6 +103,7 @@ async function answered(
         });
 
   let asks = asksForms(capabilities ?? Reflect.get(envelope ?? {}, CLIENT_CAPABILITIES_META_KEY));
+  // A session that is not there is refused here: the message would create it.
   for (const approval of (await questions(session)).approvals) {
     const one = inputResponse(inputResponses, approval.approvalId);
     if (one.kind === "elicit" && !(await answer(session, approval, one))) asks = false;
@@ -129,10 +130,9 @@ async function answered(
       asks = await elicited(client, session, first, request);
       continue;
     }
-    const asked = forms.map(({ approval, form }) => [approval.approvalId, form] as const);
     return inputRequired({
       inputRequests: Object.fromEntries(
-        asked.map(([key, form]) => [key, inputRequired.elicit(form)]),
+        forms.map(([{ approvalId }, form]) => [approvalId, inputRequired.elicit(form)]),
       ),
       requestState: JSON.stringify({ session: chatId, messageId }),
     });
@@ -142,17 +142,10 @@ async function answered(
 /**
  * The id of the message to send; undefined without a message. One that the session has and whose turn is not over is not
  * sent again.
- * @throws TurnlogError `SESSION_NOT_FOUND`
  */
 async function messageFor(session: SessionClient, text: string): Promise<string | undefined> {
-  const { messages, queue, position } = await session.messages({ limit: 50 });
-  if (position === 0)
-    throw new TurnlogError(
-      "SESSION_NOT_FOUND",
-      `There is no session ${session.id}. Leave \`session\` out to begin a new one.`,
-      { session: session.id },
-    );
   if (text === "") return undefined;
+  const { messages, queue } = await session.messages({ limit: 50 });
   const last = messages.at(-1);
   const isOver = last?.role === "assistant" && last.metadata?.endPosition !== undefined;
   const asked = isOver ? [] : messages.filter(({ role }) => role === "user").slice(-1);
@@ -227,13 +220,8 @@ async function isQueued(session: SessionClient, messageId: string | undefined): 
   return (await session.queue()).some(({ id }) => id === messageId);
 }
 
-interface Questions {
-  readonly approvals: readonly Approval[];
-  /** All that the turn waits for. */
-  readonly words: string[];
-}
-
-async function questions(session: SessionClient): Promise<Questions> {
+/** The approvals that wait, and words for all that the turn waits for. */
+async function questions(session: SessionClient) {
   const asked = await session.approvals();
   const approvals = asked.approvals.filter(({ status }) => status === "waiting");
   const outputs = asked.outputRequests.filter(({ status }) => status === "waiting");
@@ -250,10 +238,7 @@ function wordsOf({ toolName, input, question }: Approval): string {
   return `a person, whom ${question.from} asks: ${about} ${"url" in question ? question.url : ""}`;
 }
 
-interface Form {
-  readonly approval: Approval;
-  readonly form: ElicitRequestFormParams;
-}
+type Form = readonly [Approval, ElicitRequestFormParams];
 
 /** Nothing for what is no form that a client can show. An approval is a form without fields. */
 function formFor(approval: Approval): readonly Form[] {
@@ -266,7 +251,7 @@ function formFor(approval: Approval): readonly Form[] {
         requestedSchema: { type: "object", properties: {} },
       };
   const isShown = isForm || question === undefined;
-  return isShown && isSpecType.ElicitRequestFormParams(form) ? [{ approval, form }] : [];
+  return isShown && isSpecType.ElicitRequestFormParams(form) ? [[approval, form]] : [];
 }
 
 const capabilitySchema = z.object({
@@ -282,7 +267,7 @@ function asksForms(capabilities: unknown): boolean {
 async function elicited(
   client: Client,
   session: SessionClient,
-  { approval, form }: Form,
+  [approval, form]: Form,
   { send, signal }: AgentCall["request"],
 ): Promise<boolean> {
   const elsewhere = new AbortController();

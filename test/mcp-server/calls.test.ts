@@ -153,7 +153,10 @@ describe.each(revisions)("revision %s", (revision) => {
     await held.reached;
     await client.close();
     await expect(lost).rejects.toThrow("Connection closed");
-    const again = call(await one.client(), { message: "Go", session });
+    const other = await one.client();
+    // Whatever the lost call does is asked of the server before this.
+    for (let asked = 0; asked < 5; asked++) await other.listResources();
+    const again = call(other, { message: "Go", session });
     held.open();
     expect(await again).toMatchObject({ status: "stop", reply: "Done." });
     expect(model.calls).toHaveLength(2);
@@ -209,10 +212,8 @@ it("offers each agent that is named, and begins its sessions with it", async () 
   await mcp.close();
 });
 
-it("refuses options that it does not know", async () => {
+it("refuses a name that is no text", async () => {
   await using runtime = await createRuntime({ memory: true, agent: { model: scriptedModel([]) } });
-  // @ts-expect-error: there is no such option
-  expect(() => mcpServer(runtime, { nam: "clerk" })).toThrow("mcpServer: `options.nam` is unknown");
   // @ts-expect-error: a name is a text
   expect(() => mcpServer(runtime, { name: 3 })).toThrow("`options.name`");
 });

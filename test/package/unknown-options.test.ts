@@ -58,6 +58,7 @@ import {
 } from "../../src/public/index.ts";
 import { usage } from "../../src/public/projections.ts";
 import { openPostgresLog } from "../../src/public/postgres.ts";
+import { mcpServer } from "../../src/public/protocols.ts";
 import { createServer, serveNode } from "../../src/public/server.ts";
 import { openSqliteLog } from "../../src/public/sqlite.ts";
 import { callCost, modelLimits, planCuts, planPruning } from "../../src/context/index.ts";
@@ -200,6 +201,8 @@ const rows: readonly Row[] = [
   ["options.shema", "schema", () => openPostgresLog({ connectionString: "postgres://h/d", shema: "a" })],
   // @ts-expect-error -- unknown
   ["options.durabilty", "durability", () => openSqliteLog({ file: "a.db", durabilty: "os" })],
+  // @ts-expect-error -- unknown
+  ["options.nam", "name", () => mcpServer(runtime, { nam: "clerk" })],
   // @ts-expect-error -- unknown
   ["options.origin", "origins", () => createServer(runtime, { origin: [] })],
   // @ts-expect-error -- unknown
@@ -578,6 +581,7 @@ const covered: Readonly<Record<string, string>> = {
   VerifySessionOptions: "options.chains",
   ServeOptions: "options.prot",
   ServerLimits: "options.limits.bodySize",
+  McpServerOptions: "options.nam",
   ServerOptions: "options.origin",
 };
 
