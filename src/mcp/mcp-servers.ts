@@ -28,14 +28,6 @@ export interface McpSurroundings {
   readonly graceMs?: number;
 }
 
-/** Undefined without servers. */
-export function openMcpServers(
-  mcp: McpServers = {},
-  around: McpSurroundings,
-): OpenMcpServers | undefined {
-  return Object.keys(mcp).length === 0 ? undefined : new OpenMcpServers(mcp, around);
-}
-
 /** A server that the runtime has, with the connections of its accounts. */
 interface Opened {
   readonly settings: McpServer;

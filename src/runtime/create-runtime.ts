@@ -3,12 +3,18 @@
 import { assertKeysOutside } from "../store/encryption/index.ts";
 import type { DefinedEvents, EventSchemas, NoEvents } from "../events/index.ts";
 import type { StoreService } from "../store/leveldb/index.ts";
-import { agentRegistry } from "./live/agent-registry.ts";
+import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
+import { agentRegistry, type AgentRegistry } from "./live/agent-registry.ts";
 import { encrypted, openPrepared, type ShareStore } from "./opened-store.ts";
 import type { Runtime } from "./api/runtime.ts";
 import { checkedOptions } from "./api/runtime-schema.ts";
 import { OpenRuntime } from "./open-runtime.ts";
-import { hasLog, type RuntimeOptions } from "./api/runtime-options.ts";
+import {
+  hasLog,
+  warningsTo,
+  type RuntimeOptions,
+  type RuntimeSettings,
+} from "./api/runtime-options.ts";
 
 /**
  * Opens a store and runs sessions of an agent on it.
@@ -31,16 +37,26 @@ export async function createRuntime<Events extends EventSchemas = NoEvents>(
     assertKeysOutside(options.encryption.keys, options.dir);
   if (hasLog(options)) {
     const agents = await agentRegistry(options, options.mcp);
-    return new OpenRuntime(options, agents, await encrypted(options, options.log));
+    const mcp = await serversOf(options, agents);
+    return new OpenRuntime(options, agents, mcp, await encrypted(options, options.log));
   }
   const service: StoreService = {};
   const { agents, store } = await openPrepared(options, share && service);
   try {
-    const runtime = new OpenRuntime(options, agents, await encrypted(options, store), store);
+    const mcp = await serversOf(options, agents);
+    const runtime = new OpenRuntime(options, agents, mcp, await encrypted(options, store), store);
     if (share !== undefined) runtime.share(service, share(runtime, store));
     return runtime;
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+async function serversOf(
+  options: RuntimeSettings,
+  { toolNames: taken }: AgentRegistry,
+): Promise<OpenMcpServers | undefined> {
+  const onWarning = warningsTo(options.onWarning);
+  return await openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
 }

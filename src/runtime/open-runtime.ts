@@ -25,7 +25,7 @@ import {
   type DeletedWithBlobs,
 } from "../media/index.ts";
 import type { AgentRegistry } from "./live/agent-registry.ts";
-import { openMcpServers, type FinishedLogin, type OpenMcpServers } from "../mcp/index.ts";
+import type { FinishedLogin, OpenMcpServers } from "../mcp/index.ts";
 import { redactHere } from "./elsewhere/live-redaction.ts";
 import { deleteLive, type UpkeepHost } from "./elsewhere/live-upkeep.ts";
 import {
@@ -110,15 +110,20 @@ export class OpenRuntime implements Runtime {
   readonly #sessions: OpenedSessions;
   #closing: Promise<void> | undefined;
 
-  constructor(options: RuntimeSettings, agents: AgentRegistry, log: EventLog, store?: StoreLog) {
+  constructor(
+    options: RuntimeSettings,
+    agents: AgentRegistry,
+    mcp: OpenMcpServers | undefined,
+    log: EventLog,
+    store?: StoreLog,
+  ) {
     const onWarning = warningsTo(options.onWarning);
     this.#warn = onWarning;
     this.log = log;
     this.#store = store;
     this.#options = options;
     this.#blobs = openBlobs(options, log);
-    const { toolNames: taken } = agents;
-    this.#mcp = openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
+    this.#mcp = mcp;
     const { clock = Date.now, timer = systemTimer, isReplay = false, limits } = options;
     const keys = ["tenant", ...(options.bill?.keys ?? []), ...Object.keys(limits?.perKey ?? {})];
     const ready = (): Promise<void> => agents.ready();

@@ -3,7 +3,8 @@
 import { expect, it } from "vitest";
 import { scriptedModel } from "../../src/models/index.ts";
 import { memoryKeys } from "../../src/store/encryption/index.ts";
-import { OpenMcpServers, type McpServers } from "../../src/mcp/index.ts";
+import type { McpServers } from "../../src/mcp/index.ts";
+import { OpenMcpServers } from "../../src/mcp/mcp-servers.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { endOf } from "../runtime/tools.ts";
 import { call, calling } from "../support/script.ts";

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { CallQuestion } from "../../src/events/index.ts";
-import { OpenMcpServers, type McpServers } from "../../src/mcp/index.ts";
+import type { McpServers } from "../../src/mcp/index.ts";
+import { OpenMcpServers } from "../../src/mcp/mcp-servers.ts";
 import { memoryKeys, type KeyStore } from "../../src/store/encryption/index.ts";
 import { until } from "./own-servers.ts";
 import { loggedInAt, loginServer, type LoginServer } from "./own-login-server.ts";

@@ -3,7 +3,8 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { OpenMcpServers, type McpServer } from "../../src/mcp/index.ts";
+import type { McpServer } from "../../src/mcp/index.ts";
+import { OpenMcpServers } from "../../src/mcp/mcp-servers.ts";
 import type { CallQuestion } from "../../src/events/index.ts";
 import { AskedPerson, type PersonAnswer } from "../../src/agent/index.ts";
 import { mcpModelOutput } from "../../src/mcp/mcp-output.ts";
