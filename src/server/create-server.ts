@@ -19,7 +19,9 @@ import { serveChatSocket, type Ask } from "./sockets/chat-socket.ts";
 import { serverSocket, type ServerSocket } from "./sockets/server-socket.ts";
 import { serveSocket } from "./sockets/session-socket.ts";
 import { serverSettings, type ServerOptions, type ServerSettings } from "./server-options.ts";
+import { agUiRoutes } from "./ag-ui/ag-ui-routes.ts";
 import { chatRoutes } from "./chat/chat-routes.ts";
+import { MessageFolds } from "./chat/message-folds.ts";
 import { messageRoutes } from "./messages/message-routes.ts";
 import { logRoutes } from "./store/index.ts";
 import { approvalRoutes } from "./sessions/approval-routes.ts";
@@ -250,8 +252,10 @@ function routes({
   studio,
   isReadOnly,
 }: Pick<ServerSettings, "studio" | "isReadOnly">): readonly Route[] {
+  const folds = new MessageFolds();
   return [
-    ...chatRoutes(),
+    ...chatRoutes(folds),
+    ...agUiRoutes(folds),
     ...sessionRoutes(),
     ...catalogueRoutes(),
     ...eventRoutes(),

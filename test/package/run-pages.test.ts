@@ -13,6 +13,7 @@ const pages = [
   "agent-settings",
   "from-stream-text",
   "web",
+  "ag-ui",
   "server",
   "operating",
   "errors",

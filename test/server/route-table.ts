@@ -12,6 +12,8 @@ const chat = {
   messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "hi" }] }],
 };
 
+const run = { threadId: "s", runId: "r", messages: [{ id: "m", role: "user", content: "hi" }] };
+
 /** Each route: for whom it is, what `authorize` is asked, about session s or about none, and a body that the route takes. */
 export const table: readonly (readonly [
   route: string,
@@ -21,6 +23,8 @@ export const table: readonly (readonly [
   body?: unknown,
 ])[] = [
   ["POST /api/chat", "user", "send", "session", chat],
+  ["POST /api/ag-ui", "user", "send", "session", run],
+  ["POST /api/ag-ui/connect", "user", "read", "session", run],
   ["GET /api/chat/{session}/stream", "user", "read", "session"],
   ["GET /api/chat/{session}/changes", "user", "read", "session"],
   ["POST /api/chat/{session}/stop", "user", "cancel", "session"],

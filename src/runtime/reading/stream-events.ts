@@ -184,16 +184,20 @@ function pulled<Item, Out>(
   );
 }
 
-/** The chunks by events. Checks no arguments. Ends when `left` aborts. */
+/**
+ * The chunks by events. Checks no arguments. Ends when `left` aborts.
+ * @param given - The encoder, or what makes it for a stream that begins behind a position.
+ */
 export async function* encodedEvents<State, Chunk>(
   session: Session,
   fields: ReadFields,
-  encoder: EventEncoder<State, Chunk>,
+  given: EventEncoder<State, Chunk> | ((behind: number) => Promise<EventEncoder<State, Chunk>>),
   left: AbortSignal,
   gate?: Gate,
 ): AsyncGenerator<EventChunks<Chunk>, void, void> {
   const { each, untilRest = each === undefined, after = 0 } = fields;
   const { readFrom, last, messages, isWanted, endsWithTurn } = await startOf(session, fields);
+  const encoder = typeof given === "function" ? await given(readFrom - 1) : given;
   const over = new AbortController();
   using ends = firstAbort(left, over.signal);
   const { signal } = ends;

@@ -260,8 +260,8 @@ async function record(
 ): Promise<void> {
   switch (answer.kind) {
     case "approval": {
-      const { approved, reason } = answer;
-      const given = { ...(reason === undefined ? {} : { reason }), ...call.by };
+      const { approved, reason, content } = answer;
+      const given = { ...defined({ reason, content }), ...call.by };
       await call.allow(approved ? "approve" : "deny");
       await (approved ? session.approve(id, given) : session.deny(id, given));
       return;

@@ -1,7 +1,13 @@
 /** The body that `useChat` posts, and the parts of it that count: the last message, and answers in a reply. */
 
 import { z } from "zod";
-import { defined, TurnlogError, type MessageAbout } from "../../events/index.ts";
+import {
+  defined,
+  jsonObjectSchema,
+  TurnlogError,
+  type JsonObject,
+  type MessageAbout,
+} from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
 import type { Seen } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
@@ -139,6 +145,7 @@ const toolPart = z.looseObject({
       id: z.string(),
       approved: z.boolean().optional(),
       reason: z.string().optional(),
+      content: jsonObjectSchema.optional(),
     })
     .optional(),
   output: z.unknown().optional(),
@@ -152,6 +159,8 @@ export type PostedAnswer =
       readonly approvalId: string;
       readonly approved: boolean;
       readonly reason: string | undefined;
+      /** The values of the form that it asks for. */
+      readonly content: JsonObject | undefined;
     }
   | { readonly kind: "output"; readonly callId: string; readonly output: unknown }
   | { readonly kind: "error"; readonly callId: string; readonly error: string };
@@ -165,8 +174,8 @@ export function answersIn({ parts }: PostedMessage): readonly PostedAnswer[] {
     switch (state) {
       case "approval-responded": {
         if (approval?.approved === undefined) return [];
-        const { id: approvalId, approved, reason } = approval;
-        return [{ kind: "approval", approvalId, approved, reason }];
+        const { id: approvalId, approved, reason, content } = approval;
+        return [{ kind: "approval", approvalId, approved, reason, content }];
       }
       case "output-available":
         return [{ kind: "output", callId, output }];
