@@ -138,7 +138,8 @@ function outputPart(
   errorText?: string,
 ): { readonly type: string } {
   const state = errorText === undefined ? "output-available" : "output-error";
-  return { type: "tool-output", ...{ toolCallId, state, output, errorText } };
+  const answer = { type: "tool-output", toolCallId, state, output, errorText };
+  return answer;
 }
 
 const decision = z.object({ approved: z.boolean(), reason: z.string().optional() });
@@ -171,7 +172,8 @@ function answered(answers: Posted["resume"], view: SessionView): PostedMessage {
     const values = question?.kind === "form" && isGiven ? { content: payload } : {};
     const said = question === undefined && isGiven ? data : { approved: isGiven };
     const approval = { id, ...said, ...values };
-    return { type: "tool-approval", ...{ toolCallId, state: "approval-responded", approval } };
+    const answer = { type: "tool-approval", toolCallId, state: "approval-responded", approval };
+    return answer;
   });
   return { id: replyTo, role: "assistant", parts };
 }
