@@ -46,10 +46,7 @@ export interface AgUiEncoderState {
   readonly held: readonly Held[];
 }
 
-interface Held {
-  readonly id: string;
-  readonly role: string;
-}
+type Held = Readonly<Record<"id" | "role", string>>;
 
 type Reply = UIMessagesState["reply"];
 type Events = readonly AgUiEvent[];
@@ -164,16 +161,11 @@ function partsOf(reply: Reply): readonly Part[] {
   return reply === undefined ? [] : [...reply.before, ...reply.current];
 }
 
-interface Change {
-  /** Of messages that the client has. */
-  readonly moved: Events;
-  /** Whether a snapshot is needed: no events take a message back, write it anew, or put one of a person. */
-  readonly isWhole: boolean;
-  readonly begun: Events;
-}
-
-/** Parts that stay the same are the same objects: a delta looks at its own part only. */
-function changes(before: Reply, after: Reply, isGiven: boolean, isLast: boolean): Change {
+/**
+ * The events of messages that the client has, and of new ones. A snapshot is needed where no events take a message
+ * back, write it anew, or put one of a person. Parts that stay the same are the same objects: a delta looks at its own.
+ */
+function changes(before: Reply, after: Reply, isGiven: boolean, isLast: boolean) {
   const [old, now] = [partsOf(before), partsOf(after)];
   const shownAt = (parts: readonly Part[], index: number): readonly Shown[] => {
     const part = parts[index];

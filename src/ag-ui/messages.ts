@@ -35,44 +35,35 @@ const whole = { isOpen: false, text: "", grow: () => [], end: [] };
 
 /** The messages of a part of a reply. */
 export function shownPart(reply: string, part: Part, index: number): readonly Shown[] {
-  const id = `${reply}.${index}`;
-  const about = { messageId: id };
   // One that came in the middle of the turn.
   if (part.type === "steering-message")
     return [{ ...whole, message: userMessage(part.id, part.parts), start: [] }];
-  if (part.type === "text") {
-    const { text, state } = part;
+  if (part.type !== "text" && part.type !== "reasoning")
+    return isCall(part) ? shownCall(callId(reply, part.toolCallId, index), part) : [];
+  const messageId = `${reply}.${index}`;
+  const about = { text: part.text, isOpen: part.state === "streaming" };
+  if (part.type === "text")
     return [
       {
-        message: { id, role: "assistant", content: text },
-        text,
-        isOpen: state === "streaming",
-        start: [{ type: "TEXT_MESSAGE_START", ...about, role: "assistant" }],
-        grow: (delta) => [{ type: "TEXT_MESSAGE_CONTENT", ...about, delta }],
-        end: [{ type: "TEXT_MESSAGE_END", ...about }],
+        ...about,
+        message: { id: messageId, role: "assistant", content: part.text },
+        start: [{ type: "TEXT_MESSAGE_START", messageId, role: "assistant" }],
+        grow: (delta) => [{ type: "TEXT_MESSAGE_CONTENT", messageId, delta }],
+        end: [{ type: "TEXT_MESSAGE_END", messageId }],
       },
     ];
-  }
-  if (part.type === "reasoning") {
-    const { text, state } = part;
-    return [
-      {
-        message: { id, role: "reasoning", content: text },
-        text,
-        isOpen: state === "streaming",
-        start: [
-          { type: "REASONING_START", ...about },
-          { type: "REASONING_MESSAGE_START", ...about, role: "reasoning" },
-        ],
-        grow: (delta) => [{ type: "REASONING_MESSAGE_CONTENT", ...about, delta }],
-        end: [
-          { type: "REASONING_MESSAGE_END", ...about },
-          { type: "REASONING_END", ...about },
-        ],
-      },
-    ];
-  }
-  return isCall(part) ? shownCall(callId(reply, part.toolCallId, index), part) : [];
+  const role = "reasoning";
+  const start = { type: "REASONING_START", messageId } as const;
+  const end = { type: "REASONING_END", messageId } as const;
+  return [
+    {
+      ...about,
+      message: { id: messageId, role, content: part.text },
+      start: [start, { type: "REASONING_MESSAGE_START", messageId, role }],
+      grow: (delta) => [{ type: "REASONING_MESSAGE_CONTENT", messageId, delta }],
+      end: [{ type: "REASONING_MESSAGE_END", messageId }, end],
+    },
+  ];
 }
 
 function shownCall(toolCallId: string, part: CallPart): readonly Shown[] {

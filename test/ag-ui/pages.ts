@@ -8,13 +8,20 @@ class Page extends HttpAgent {
   readonly seen: BaseEvent[] = [];
 
   protected override connect(input: RunAgentInput): ReturnType<HttpAgent["run"]> {
-    return new HttpAgent({ ...this, url: `${this.url}/connect` }).run(input);
+    const { url, headers, fetch } = this;
+    return new HttpAgent({ url: `${url}/connect`, headers, fetch }).run(input);
   }
 
   /** Says something. */
   async say(content: string, id = content): Promise<void> {
     this.addMessage({ id, role: "user", content });
     await this.runAgent();
+  }
+
+  get has(): { readonly messages: unknown; readonly state: unknown } {
+    const { messages } = this;
+    const state: unknown = this.state;
+    return { messages, state };
   }
 
   get said(): readonly unknown[] {

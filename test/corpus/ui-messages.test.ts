@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import { overflow, summarize } from "../../src/public/index.ts";
 import { patience, sampled } from "../support/runs.ts";
+import { expectLaw as expectLawOfAgUi } from "../ag-ui/law-13.ts";
 import { expectLaw } from "../ui/law-13.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { driveSession } from "./driven-session.ts";
@@ -15,6 +16,7 @@ describeWithCorpus("a recorded session, as a page shows it", () => {
       const how = { window: 400_000, when: overflow(), how: summarize() };
       const { events } = await driveSession(session, how);
       expect(await expectLaw(events)).toBeGreaterThan(5);
+      expect(await expectLawOfAgUi(events)).toBeGreaterThan(5);
     },
     patience,
   );

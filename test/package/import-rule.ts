@@ -472,7 +472,6 @@ const mayImport: Modules = {
     "ui",
     "state",
     "server/streams",
-    "commands",
     "runtime",
     "server/route",
     "server/sessions",

@@ -9,7 +9,6 @@ import { hasReply } from "../chat/chat-routes.ts";
 import type { MessageFolds } from "../chat/message-folds.ts";
 import { route, type Call, type Route } from "../route/route.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
-import type { Gate } from "../streams/permitted-events.ts";
 import { chatOfRun, connectInput, ownFields, runInput, type RunInput } from "./run-input.ts";
 
 const mediaType = "text/event-stream";
@@ -60,18 +59,6 @@ export function agUiRoutes(folds: MessageFolds): readonly Route[] {
   ];
 }
 
-function runStream(
-  reply: Reply,
-  input: RunInput,
-  call: Call,
-  folds: MessageFolds,
-  action: "send" | "read",
-): Response {
-  const gate = call.gate(action);
-  const source = (left: AbortSignal) => events(reply, input, call, folds, left, gate);
-  return eventStream(source, call.stream, {}, call.ended);
-}
-
 function noRun(): Response {
   return new Response("", { headers: { "content-type": mediaType } });
 }
@@ -95,16 +82,18 @@ async function assertTools(
   );
 }
 
-async function* events(
+/** The answer with the events of a run, while its request is allowed. When the client leaves, the turn continues. */
+function runStream(
   { session, stream: { after, ...at } }: Reply,
-  { threadId, runId, messages: held }: RunInput,
+  { threadId, runId, protocolVersion, messages: held }: RunInput,
   call: Call,
   folds: MessageFolds,
-  left: AbortSignal,
-  gate: Gate,
-): AsyncGenerator<ServerSentEvent> {
-  const { ui, audience, runtime, problem } = call;
+  action: "send" | "read",
+): Response {
+  const { ui, audience, runtime, problem, stream, ended } = call;
   const run = { threadId, runId };
+  const gate = call.gate(action);
+  const sent = (event: AgUiEvent): ServerSentEvent => asEvent(event, protocolVersion);
   let last: AgUiEncoderState | undefined;
   const encoderBehind = async (behind: number) => {
     const all = { limit: Infinity, before: undefined };
@@ -121,18 +110,23 @@ async function* events(
     };
     return { ...encoder, encode };
   };
-  try {
-    const place = { ...at, ...ui };
-    for await (const { chunks } of encodedEvents(session, place, encoderBehind, left, gate))
-      yield* chunks.map(asEvent);
-    if (last !== undefined) yield* restOf(last, run).map(asEvent);
-  } catch (error) {
-    // A client that connects again has the rest of the run.
-    const { code, detail: message } = problem(error);
-    yield asEvent({ type: "RUN_ERROR", message, code });
+  async function* events(left: AbortSignal): AsyncGenerator<ServerSentEvent> {
+    try {
+      const encoded = encodedEvents(session, { ...at, ...ui }, encoderBehind, left, gate);
+      for await (const { chunks } of encoded) yield* chunks.map(sent);
+      if (last !== undefined) yield* restOf(last, run).map(sent);
+    } catch (error) {
+      // A client that connects again has the rest of the run.
+      const { code, detail: message } = problem(error);
+      yield sent({ type: "RUN_ERROR", message, code });
+    }
   }
+  return eventStream(events, stream, {}, ended);
 }
 
-function asEvent(event: AgUiEvent): ServerSentEvent {
-  return { data: JSON.stringify(event) };
+/** Clients from before 1.0 declare no version, know no other outcome, and find out themselves which calls are pending. */
+function asEvent(event: AgUiEvent, version: string | undefined): ServerSentEvent {
+  const isOld = version === undefined && event.type === "RUN_FINISHED";
+  const outcome = isOld && event.outcome?.type !== "interrupt" ? { outcome: undefined } : {};
+  return { data: JSON.stringify({ ...event, ...outcome }) };
 }

@@ -1,7 +1,7 @@
 /** The input of a run as a client of AG-UI posts it, as a posted chat: what it says anew, and what it answers. */
 
 import { z } from "zod";
-import { placeOf, type AgUiState } from "../../ag-ui/index.ts";
+import { placeOf } from "../../ag-ui/index.ts";
 import { defined, jsonObjectSchema, TurnlogError } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { PostedChat, PostedMessage } from "../chat/posted-chat.ts";
@@ -45,22 +45,13 @@ export const runInput = connectInput.extend({ resume: z.array(answer).default([]
 export type RunInput = z.output<typeof connectInput>;
 
 type Posted = z.output<typeof runInput>;
+type AnswerPart = PostedMessage["parts"][number] & Readonly<Record<string, unknown>>;
 type Content = Posted["messages"][number]["content"];
 
-const given: ReadonlySet<string> = new Set<keyof AgUiState>([
-  "title",
-  "status",
-  "lastEnd",
-  "turn",
-  "queue",
-]);
+const given: ReadonlySet<string> = new Set(["title", "status", "lastEnd", "turn", "queue"]);
 
 /** What the server's option `request` reads: all that says something and is not the state that the session gave. */
-export function ownFields({
-  forwardedProps,
-  context,
-  state,
-}: Posted): Readonly<Record<string, unknown>> {
+export function ownFields({ forwardedProps, context, state }: Posted): Record<string, unknown> {
   const fields = Object.entries(jsonObjectSchema.safeParse(state).data ?? {});
   const own = Object.fromEntries(fields.filter(([name]) => !given.has(name)));
   const all = Object.entries({ forwardedProps, context, state: own });
@@ -132,50 +123,37 @@ function jsonOf(content: Content): unknown {
   }
 }
 
-function outputPart(
-  toolCallId: string,
-  output: unknown,
-  errorText?: string,
-): { readonly type: string } {
+function outputPart(toolCallId: string, output: unknown, errorText?: string): AnswerPart {
   const state = errorText === undefined ? "output-available" : "output-error";
-  const answer = { type: "tool-output", toolCallId, state, output, errorText };
-  return answer;
+  return { type: "tool-output", toolCallId, state, output, errorText };
 }
 
 const decision = z.object({ approved: z.boolean(), reason: z.string().optional() });
 
 /** The answers to interrupts and calls, in the reply that they are for. */
 function answered(answers: Posted["resume"], view: SessionView): PostedMessage {
-  let replyTo = "";
-  const parts = answers.map(({ interruptId: id, status, payload }) => {
+  let id = "";
+  const parts = answers.map(({ interruptId, status, payload }): AnswerPart => {
     const isGiven = status === "resolved";
-    const asked = view.approvals.find(({ approvalId }) => approvalId === id);
-    const { reply = `reply-${asked?.turn}`, call } = placeOf(id);
-    replyTo = reply;
+    const asked = view.approvals.find(({ approvalId }) => approvalId === interruptId);
+    const { reply = `reply-${asked?.turn}`, call = "" } = placeOf(interruptId);
+    id = reply;
     if (asked === undefined) {
-      if (
-        !view.outputRequests.some(
-          ({ callId, turn }) => callId === call && `reply-${turn}` === reply,
-        )
-      )
-        throw refused(view, id, "is no question of this session");
-      return outputPart(
-        call ?? "",
-        payload,
-        isGiven ? undefined : "The client did not run the tool.",
-      );
+      const ids = view.outputRequests.map(({ callId, turn }) => `reply-${turn} ${callId}`);
+      if (!ids.includes(`${reply} ${call}`))
+        throw refused(view, interruptId, "is no question of this session");
+      return outputPart(call, payload, isGiven ? undefined : "The client did not run the tool.");
     }
     const { callId: toolCallId, question } = asked;
     const { data } = decision.safeParse(payload);
     if (isGiven && question === undefined && data === undefined)
-      throw refused(view, id, "is answered with `{ approved, reason? }`");
+      throw refused(view, interruptId, "is answered with `{ approved, reason? }`");
     const values = question?.kind === "form" && isGiven ? { content: payload } : {};
     const said = question === undefined && isGiven ? data : { approved: isGiven };
-    const approval = { id, ...said, ...values };
-    const answer = { type: "tool-approval", toolCallId, state: "approval-responded", approval };
-    return answer;
+    const approval = { id: interruptId, ...said, ...values };
+    return { type: "tool-approval", toolCallId, state: "approval-responded", approval };
   });
-  return { id: replyTo, role: "assistant", parts };
+  return { id, role: "assistant", parts };
 }
 
 function refused({ session }: SessionView, id: string, why: string): TurnlogError {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, type Agent, type Runtime } from "turnlog";
 import { gate, scriptedModel } from "turnlog/testing";
-import { agUiStream } from "./route.ts";
+import { completionStream } from "./route.ts";
 
 const call = {
   type: "tool-call",
@@ -30,8 +30,8 @@ interface Told {
 /** The events up to the one whose JSON has a text, as an `EventSource` reads them. */
 async function heard(runtime: Runtime, last: string, cursor?: string): Promise<readonly Told[]> {
   const headers = cursor === undefined ? {} : { "last-event-id": cursor };
-  const request = new Request("http://localhost/ag-ui?thread=s", { headers });
-  const { body } = await agUiStream(runtime, request);
+  const request = new Request("http://localhost/completions?thread=s", { headers });
+  const { body } = await completionStream(runtime, request);
   const told: Told[] = [];
   let rest = "";
   for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -47,40 +47,33 @@ async function heard(runtime: Runtime, last: string, cursor?: string): Promise<r
   return told;
 }
 
-const types = (told: readonly Told[]): readonly unknown[] =>
-  told.map(({ event }) => z.object({ type: z.string() }).parse(event).type);
+const chunkSchema = z.object({
+  choices: z.tuple([z.object({ delta: z.looseObject({ content: z.string().optional() }) })]),
+});
+const contents = (told: readonly Told[]): readonly (string | undefined)[] =>
+  told.map(({ event }) => chunkSchema.parse(event).choices[0].delta.content);
 
 test("a page that loses its connection in the middle of a word gets the rest once", async () => {
   const paused = gate();
   await using runtime = await createRuntime({ memory: true, agent: agentOf(paused) });
   const session = await runtime.session("s");
   await session.send("Pay.");
-  const asked = await heard(runtime, "CUSTOM");
-  expect(types(asked)).toEqual([
-    "RUN_STARTED",
-    "TEXT_MESSAGE_START",
-    "TEXT_MESSAGE_CONTENT",
-    "TEXT_MESSAGE_CONTENT",
-    "TEXT_MESSAGE_END",
-    "TOOL_CALL_START",
-    "TOOL_CALL_ARGS",
-    "TOOL_CALL_END",
-    "CUSTOM",
-  ]);
-  const { approvals } = await session.view();
+  const asked = await heard(runtime, "tool_calls");
+  expect(contents(asked)).toEqual(["Let me ", "pay.", undefined]);
+  const { approvals } = await session.atRest();
   await session.approve(approvals[0]?.approvalId ?? "");
   const more = await heard(runtime, '"Pa"', asked.at(-1)?.id);
   paused.open();
-  const rest = await heard(runtime, "RUN_FINISHED", more.at(-1)?.id);
-  expect(types(rest)).toEqual(["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_FINISHED"]);
-  expect([...asked, ...more, ...rest]).toEqual(await heard(runtime, "RUN_FINISHED"));
+  const rest = await heard(runtime, '"stop"', more.at(-1)?.id);
+  expect(contents(rest)).toEqual(["id.", undefined]);
+  expect([...asked, ...more, ...rest]).toEqual(await heard(runtime, '"stop"'));
 });
 
 test("a thread that does not exist, and a cursor that is none, are refused", async () => {
   await using runtime = await createRuntime({ memory: true, agent: agentOf(gate()) });
   await runtime.session("s");
   const status = async (query: string): Promise<number> =>
-    (await agUiStream(runtime, new Request(`http://localhost/ag-ui?${query}`))).status;
+    (await completionStream(runtime, new Request(`http://localhost/completions?${query}`))).status;
   expect(await status("thread=other")).toBe(404);
   expect(await status("thread=s&after=x")).toBe(400);
 });

@@ -1,14 +1,14 @@
 /** A route that streams a session in this protocol, for any framework with web-standard requests. */
 
 import { streamEvents, TurnlogError, type Runtime } from "turnlog";
-import { agUi, type AgUiEvent } from "./encoder.ts";
+import { completions, type Chunk } from "./encoder.ts";
 
 /**
  * Server-sent events of a thread: its last reply, and all later ones. A page's `EventSource` connects again by itself
  * and sends the id of the last event that it has, and gets what comes behind it. In a product: check first whether the
  * user may read the thread.
  */
-export async function agUiStream(runtime: Runtime, request: Request): Promise<Response> {
+export async function completionStream(runtime: Runtime, request: Request): Promise<Response> {
   const { searchParams } = new URL(request.url);
   try {
     const id = searchParams.get("thread") ?? "";
@@ -16,7 +16,7 @@ export async function agUiStream(runtime: Runtime, request: Request): Promise<Re
     const given = request.headers.get("last-event-id") ?? searchParams.get("after");
     const after = Number(given);
     const place = given === null ? {} : { from: after + 1, after };
-    const events = streamEvents(session, { ...place, untilRest: false }, agUi(session.id));
+    const events = streamEvents(session, { ...place, untilRest: false }, completions(session.id));
     return new Response(events.pipeThrough(written()), {
       headers: { "content-type": "text/event-stream", "cache-control": "no-cache" },
     });
@@ -28,7 +28,7 @@ export async function agUiStream(runtime: Runtime, request: Request): Promise<Re
 
 interface Item {
   readonly position: number;
-  readonly chunks: readonly AgUiEvent[];
+  readonly chunks: readonly Chunk[];
 }
 
 /** The position comes with the last chunk of an event: whoever has that one has all of them. */
