@@ -42,7 +42,7 @@ export interface AgUiEncoderState {
   readonly run: "none" | "begun" | "open" | "ended";
   /** The name of the step that is open. */
   readonly step?: string | undefined;
-  /** The messages that the client has before a run. */
+  /** The messages that the client has before its run. */
   readonly held: readonly Held[];
 }
 
@@ -113,7 +113,7 @@ function encoded(
     sent.push({ type: "CUSTOM", name: event.type, value: event.data });
   if (!isLast) return { state: { ...state, run: isBegun ? "begun" : "open" }, chunks: sent };
   sent.push(runEnd(chunks, run));
-  return { state: { ...state, run: "ended", held: listOf(state.ui) }, chunks: sent };
+  return { state: { ...state, run: "ended" }, chunks: sent };
 }
 
 /** What a client knows of a session beside its messages. It sends it back with its next run: `turn` says what it has shown. */

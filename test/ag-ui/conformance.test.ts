@@ -5,9 +5,10 @@ import { tool } from "ai";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { askPerson, createRuntime, defineEvents, type Runtime } from "../../src/public/index.ts";
 import { createServer, type ServerOptions } from "../../src/public/server.ts";
+import { eventually } from "../support/eventually.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { pageOf, posted, user, type Page, type Served } from "./pages.ts";
 
@@ -106,6 +107,7 @@ describe("an event of the type", () => {
     ]);
     await open.page.say("Pay.");
     await open.page.runAgent({ resume: answers(open.page, { approved: true }) });
+    expect(JSON.stringify(open.page.seen)).toContain('"tool-progress"');
     return new Set<string>(open.page.types);
   })();
 
@@ -272,6 +274,8 @@ const methods: readonly (readonly [
       await page.runAgent({ resume: answers(page, { approved: true }) });
       expect(result(page)).toMatchObject({ content: "paid" });
       expect(page.pendingInterrupts).toEqual([]);
+      // The rest of the turn, not the call once more.
+      expect(page.types.filter((type) => type === "TOOL_CALL_START")).toHaveLength(1);
     },
   ],
   [
@@ -311,7 +315,10 @@ const methods: readonly (readonly [
     pay,
     async (open) => {
       await open.page.say("Pay.");
-      return await posted(open, { messages: open.page.messages, resume: answers(open.page) });
+      const { messages } = open.page;
+      const answer = await posted(open, { messages, resume: answers(open.page) });
+      expect(await answer.clone().text()).toContain("{ approved, reason? }");
+      return answer;
     },
     "INVALID_INPUT",
   ],
@@ -517,6 +524,23 @@ describe("a client sends", () => {
     expect(await z.instanceof(Response).parse(answer).json()).toMatchObject({ code: refused });
   });
 
+  it("a message during a turn, whose run follows", async () => {
+    const paused = gate();
+    await using open = await opened([saying("One", paused, "."), "Two."]);
+    const first = open.page.say("1");
+    await paused.reached;
+    const second = pageOf(open);
+    const waits = second.say("2");
+    const session = await open.runtime.session("t");
+    await eventually(async () => {
+      expect((await session.view()).queue).toHaveLength(1);
+    });
+    paused.open();
+    await Promise.all([first, waits]);
+    expect(second.said).toEqual(["1", "One.", "2", "Two."]);
+    expect(second.types.filter((type) => type === "RUN_STARTED")).toHaveLength(1);
+  });
+
   it("fields of its own, which the server's `request` reads", async () => {
     const read: unknown[] = [];
     const request = (fields: unknown): object => {
@@ -586,7 +610,11 @@ describe("a client is told", () => {
     open.page.addMessage({ id: "x", role: "tool", toolCallId, content: '"seen"' });
     await open.page.runAgent();
     expect(open.page.said.at(-1)).toBe("Done.");
-    expect(JSON.stringify(open.page.seen)).not.toMatch(/SECRET|usage|scripted/);
+    const reloaded = pageOf(open);
+    await reloaded.connectAgent();
+    expect(reloaded.has).toEqual(open.page.has);
+    const seen = JSON.stringify([...open.page.seen, ...reloaded.seen]);
+    expect(seen).not.toMatch(/SECRET|usage|scripted/);
   });
 
   it("the events of the program, if it is an operator", async () => {

@@ -14,7 +14,7 @@ import { sessionSummary } from "../../src/projections/index.ts";
 import { activeMessages, uiMessages, type Hidden } from "../../src/ui/index.ts";
 
 /** What a page has. */
-export interface Shown {
+interface Shown {
   readonly messages: readonly AgUiMessage[];
   readonly state: object;
 }
@@ -80,7 +80,10 @@ export async function expectLaw(
         state: agUiState(then),
       }));
     }
-    if (end !== -1) sent.push(...encoded.chunks.slice(end));
+    if (end === -1) continue;
+    sent.push(...encoded.chunks.slice(end));
+    // The next request says what its client has.
+    state = { ...state, held: agUiMessages(activeMessages(now)) };
   }
   if (sent.length === 0) return 0;
   const folded = await foldedByClient(sent);
@@ -91,7 +94,7 @@ export async function expectLaw(
 }
 
 /** The input of a call is the model's text while it is written, and then its JSON: both mean the same. */
-export function meaning({ messages, state }: Shown): object {
+function meaning({ messages, state }: Shown): object {
   const meant = messages.map((message) =>
     "toolCalls" in message ? { ...message, toolCalls: message.toolCalls?.map(meantBy) } : message,
   );

@@ -138,7 +138,7 @@ it("in the middle of a word, while another node runs the turn, and answers there
 /** A lost connection ends the stream: the client rejects where nobody can catch it. */
 async function fetchUntilLost(url: string, init: RequestInit): Promise<Response> {
   const { body, headers } = await fetch(url, init);
-  const reader = body?.getReader();
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader();
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const next = await reader?.read().catch(() => undefined);
