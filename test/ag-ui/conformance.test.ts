@@ -107,12 +107,16 @@ describe("an event of the type", () => {
     ]);
     await open.page.say("Pay.");
     await open.page.runAgent({ resume: answers(open.page, { approved: true }) });
-    expect(JSON.stringify(open.page.seen)).toContain('"tool-progress"');
-    return new Set<string>(open.page.types);
+    const names = open.page.seen.map((event) => ("name" in event ? String(event["name"]) : ""));
+    return new Set<string>([...open.page.types, ...names]);
   })();
 
   it.each(Object.entries(works))("%s: comes: %s", async (type, comes) => {
     expect((await seen).has(type)).toBe(comes);
+  });
+
+  it("CUSTOM says what a running call says", async () => {
+    expect([...(await seen)]).toContain("tool-progress");
   });
 
   it("is named in docs/ag-ui.md", async () => {
@@ -193,6 +197,15 @@ const methods: readonly (readonly [
       expect(page.said).toEqual(["one", "1", "two, changed", "2b"]);
       expect(page.messages[2]?.id).toBe("m~2");
     },
+  ],
+  [
+    "an id that another message has, without the state",
+    ["1"],
+    async (open) => {
+      await open.page.say("one", "m");
+      return await posted(open, { messages: [user("two", "m")] });
+    },
+    "MESSAGE_CONFLICT",
   ],
   [
     "a message in place of earlier ones",

@@ -66,15 +66,15 @@ export function chatOfRun(input: Posted, view: SessionView | undefined): PostedC
   const isSaid = messages.at(-1)?.role === "user";
   if (resume.length > 0) messages.splice(isSaid ? -1 : messages.length, 0, answered(resume, view));
   const turn = z.object({ turn: z.int() }).safeParse(state).data?.turn;
-  const basedOn = turn === undefined ? {} : { basedOn: { turn } };
-  return { id, messages, ...basedOn, ...(isSaid ? changed(input, view, turn) : {}) };
+  if (turn === undefined || !isSaid) return { id, messages };
+  return { id, messages, basedOn: { turn }, ...changed(input, view, turn) };
 }
 
 /** A client edits and regenerates by taking messages away. It has seen them, as the state says that it sends back. */
 function changed(
   { messages }: Posted,
   { history, summary }: SessionView,
-  turn: number | undefined,
+  turn: number,
 ): Pick<PostedChat, "messageId" | "trigger"> {
   const shown = new Map(messages.map((one) => [one.id, one]));
   const [last] = messages.slice(-1);
