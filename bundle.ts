@@ -65,9 +65,10 @@ await build({ ...browserInput, output: { ...browserOutput, dir: "dist/browser" }
 const notBundled = [
   ...Object.keys(dependencies),
   ...peers.filter((name) => !optional.includes(name)),
-  // Loaded for `serve --postgres` and `mcp-server` only.
+  // Loaded for `serve --postgres`, `mcp-server` and `acp` only.
   "pg",
   "@modelcontextprotocol/server",
+  "@agentclientprotocol/sdk",
   // Native code.
   "sharp",
 ];

@@ -11,7 +11,7 @@ import type { ModelName } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { refusal } from "../support/failing-models.ts";
-import { long, patience, sampled, someOfEach } from "../support/runs.ts";
+import { long, patience, someOfEach } from "../support/runs.ts";
 import { fakeProvider, providerNames } from "../providers/index.ts";
 import { driveSession } from "./driven-session.ts";
 import { recordedSessions, sessionsAbsent, sessionsPresent } from "./session-corpus.ts";

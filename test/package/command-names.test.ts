@@ -33,8 +33,8 @@ const others: Readonly<Record<string, readonly string[]>> = {
   answerCall: ["src/client/client.ts"], // the client has it for calls of any session, too
 };
 
-/** The chats name what a person asks for. The table is generated. In the store, `withdraw` is about appends. */
-const apart = /^src\/(?:cli|server\/chat|store)\/|command-table\.ts$/;
+/** The chats and editors name what a person asks for. The table is generated. In the store, `withdraw` is about appends. */
+const apart = /^src\/(?:acp|cli|server\/chat|store)\/|command-table\.ts$/;
 
 it("each name of a command stands in at most 4 files", async () => {
   const cwd = fileURLToPath(new URL("../../", import.meta.url));

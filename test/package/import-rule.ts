@@ -544,6 +544,7 @@ const mayImport: Modules = {
   // Types only, which `client-bundle.test.ts` checks.
   client: ["events", "ui", "context", "bill", "state", "commands", "runtime"],
   "mcp-server": ["events", "validation", "shared", "ui", "state", "runtime", "server", "client"],
+  acp: ["events", "projections", "shared", "state", "media", "client"],
   testing: ["events", "projections", "store/encryption", "replay", "compare"],
   loading: [
     "shared",
@@ -714,6 +715,7 @@ const mayImport: Modules = {
     "sharing",
     "client",
     "mcp-server",
+    "acp",
     "cli/owner",
     "cli/settings",
     "cli/wording",

@@ -324,6 +324,13 @@ describe("the published package", () => {
     expect(await run("show", "one")).toContain("hello");
   });
 
+  it("names the package that editors need", async () => {
+    const command = join(consumer, "node_modules/turnlog/bin/turnlog.cjs");
+    const child = spawn(process.execPath, [command, "acp"], { cwd: consumer });
+    const [said] = await Promise.all([text(child.stderr), once(child, "exit")]);
+    expect(said).toContain("Run `npm install @agentclientprotocol/sdk`");
+  });
+
   it("serves with nothing but the required peers, until a signal ends it", async () => {
     const command = join(consumer, "node_modules/turnlog/bin/turnlog.cjs");
     const options = ["--port", "0", "--model", "offline", "--json"];

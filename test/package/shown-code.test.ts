@@ -26,7 +26,8 @@ const compiled = ["ts", "tsx"];
 /** By test/package/browser.test.ts. */
 const ran = ["js"];
 const commands = ["sh"];
-const output = ["console", "json", "mermaid", "text"];
+// `lua` is the settings of an editor.
+const output = ["console", "json", "lua", "mermaid", "text"];
 const blocks = shownPages.flatMap(shownBlocks);
 
 it("each block says what it is", () => {

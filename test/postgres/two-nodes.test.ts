@@ -9,12 +9,7 @@ import { verifySession } from "../../src/archive/verify/index.ts";
 import type { Claim } from "../../src/events/index.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import {
-  createRuntime,
-  type Agent,
-  type Runtime,
-  type RuntimeOptions,
-} from "../../src/public/index.ts";
+import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
 import { memoryKeys } from "../../src/store/encryption/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { call, calling, saying } from "../support/script.ts";

@@ -1,9 +1,9 @@
 /** A chat in a store that another process has open: that process's agent answers, and its runtime records. */
 
 import { type SessionEvent, TurnlogError } from "../../events/index.ts";
-import { heldInput, receiveInput, type UserInput } from "../../media/index.ts";
+import { messageParts } from "../../media/index.ts";
 import { eventsOfTurn } from "../../runtime/index.ts";
-import type { MessagePart, SessionClient } from "../../client/index.ts";
+import type { SessionClient } from "../../client/index.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
 import type { ChatHost, ChatResult, ChatSession, ChatTurn } from "./host/chat-session.ts";
 import { conversationOf } from "./screen/conversation-state.ts";
@@ -58,30 +58,6 @@ function ownWay(): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
     "The process that has the store open compacts by its own agent's strategy: leave the strategy out here.",
-  );
-}
-
-/** The files of a message are read here, where the person names them. */
-async function messageParts(
-  session: string,
-  input: UserInput,
-): Promise<string | readonly MessagePart[]> {
-  const content = await receiveInput(session, heldInput(session, input), {});
-  if (typeof content === "string") return content;
-  return content.map((part): MessagePart => {
-    if (part.type === "text") return { type: "text", text: part.text };
-    const { mediaType, filename, data } = part;
-    if (typeof data !== "string") throw noFile(session);
-    const url = /^https?:/.test(data) ? data : `data:${mediaType};base64,${data}`;
-    return { type: "file", mediaType, url, ...(filename === undefined ? {} : { filename }) };
-  });
-}
-
-function noFile(session: string): TurnlogError {
-  return new TurnlogError(
-    "INVALID_INPUT",
-    "A file that is uploaded to a provider cannot be sent to the process that has the store open.",
-    { session },
   );
 }
 

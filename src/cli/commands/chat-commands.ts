@@ -1,7 +1,8 @@
-/** Defines the commands chat, serve, rerun, fork, rewind and checkout. */
+/** Defines the commands chat, serve, acp, rerun, fork, rewind and checkout. */
 
 import type { LoadedCommand } from "./loaded-command.ts";
 import {
+  acpOptions,
   chatOptions,
   forkOptions,
   mcpServerOptions,
@@ -40,6 +41,14 @@ export function addChatCommands(program: LoadedCommand): void {
       "\nA client starts it and speaks with it by standard input and output; docs/mcp-server.md has the lines\nfor its configuration. It ends with the client; its turns go on when it is started again.",
     )
     .does(mcpServerOptions, async () => (await import("./mcp-server-command.ts")).mcpServer);
+
+  program
+    .command("acp")
+    .description(
+      "serve an editor that starts this command, by the Agent Client Protocol over stdio",
+    )
+    .addHelpText("after", acpHelp)
+    .does(acpOptions, async () => (await import("./acp-command.ts")).acp);
 
   program
     .command("studio")
@@ -84,6 +93,11 @@ const serveHelp = `
 The first line says the address and where the token is. Each request is a line; --json prints all of
 it as JSON. SIGTERM and Ctrl-C end streams and turns, and close the store. /openapi.json describes
 the routes.`;
+
+const acpHelp = `
+The editor's sessions are those of the store, and several editors and terminals may use it at once:
+the process that has it open answers all. Stdout has the protocol alone. docs/editors.md has the
+settings of editors. Needs the package @agentclientprotocol/sdk.`;
 
 const rewindHelp = `
 Nothing is deleted: what is left stays in the log, on its branch. 'turnlog branches <id>' lists the

@@ -19,6 +19,11 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     "turnlog serve --host 0.0.0.0 --hosts chat.example.com --origins https://example.com",
   ],
   "mcp-server": ["turnlog mcp-server --agent ./agent.ts --name clerk"],
+  acp: [
+    ["turnlog acp --allow-write", "the chat's own agent; each write asks in the editor"],
+    "turnlog acp --agent ./agent.ts",
+    "turnlog acp --model openai:gpt-6-astra --offer anthropic:claude-opus-5-5",
+  ],
   studio: [
     ["turnlog studio --demo", "prepared sessions for a first look"],
     "turnlog studio --session <id>",

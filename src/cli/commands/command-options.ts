@@ -82,6 +82,10 @@ export const serveOptions = [
   option("--origins <origin>", "a site whose pages may use the server (repeatable)", collect),
   ...servedAgentOptions,
 ] as const;
+export const acpOptions = [
+  option("--offer <model>", "a model that the editor may choose (repeatable)", collect),
+  ...servedAgentOptions,
+] as const;
 export const studioOptions = [
   option("--session <id>", "the session to open"),
   option("--demo", "open a temporary store with sessions to look at"),

@@ -4,10 +4,11 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { hasCode } from "../../events/index.ts";
-import type { RuntimeOptions } from "../../runtime/index.ts";
+import type { Agent } from "../../agent/index.ts";
+import type { Runtime, RuntimeOptions } from "../../runtime/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
 import { serveNode, type NodeServer, type ServeOptions } from "../../server/index.ts";
-import { chatAgent } from "../chat/model/chat-agent.ts";
+import { chatAgent, type AgentPartsOptions } from "../chat/model/chat-agent.ts";
 import { chooseModel } from "../chat/model/model-choice.ts";
 import { loadModel } from "../chat/model/model-loading.ts";
 import {
@@ -30,27 +31,19 @@ type Options = Given<typeof serveOptions>;
 type AgentChoice = Given<typeof servedAgentOptions>;
 
 export async function serve(options: Options, output: Output): Promise<ExitCode> {
-  const { json, debug, remote, hashChain } = options;
+  const { json, debug, remote } = options;
   assertForDatabase(options);
   const dir = resolve(options.dir);
-  const keys = keysIn(options.keys, dir);
-  const agent = await agentOf(options, dir);
-  const mcp = await askingServers(options);
+  const agent = (await agentMaker(options, dir))(process.cwd());
   const report = async (error: unknown): Promise<void> => {
     await reportError(output.progress, error, debug);
   };
-  await using store = await runtimeStore(options);
-  await using runtime = await createRuntime({
-    ...store.options,
-    hashChain,
-    ...(keys === undefined ? {} : { encryption: { keys } }),
+  await using served = await servedRuntime(options, {
     agent,
-    mcp,
-    // Connected pages continue once a server that was killed or stopped has started again.
-    recovery: "continue",
     ...(options.leaveTurns ? { resume: "all" as const } : {}),
     onWarning: (error) => void report(error),
   });
+  const { runtime } = served;
   const tokenFile = join(dir, "server.token");
   const token = options.token ?? (await keptToken(tokenFile));
   const settings: ServeOptions = {
@@ -144,18 +137,22 @@ async function keptToken(file: string): Promise<string> {
   return token;
 }
 
-/** @throws UsageError for options of the chat's agent beside `--agent` */
-export async function agentOf(
+/**
+ * The agent of a module, or the chat's, whose tools see a folder.
+ * @throws UsageError for options of the chat's agent beside `--agent`
+ */
+export async function agentMaker(
   options: AgentChoice,
   dir: string,
-): Promise<NonNullable<RuntimeOptions["agent"]>> {
+): Promise<(folder: string, readText?: AgentPartsOptions["readText"]) => Agent> {
   const { agent: file, model, allowWrite } = options;
   if (file !== undefined) {
     refuseIdle(
       { "--model": model !== undefined, "--allow-write": allowWrite },
       " would have no effect: --agent names the agent.",
     );
-    return await (await import("../settings/agent-module.ts")).agentOf(file);
+    const agent = await (await import("../settings/agent-module.ts")).agentOf(file);
+    return () => agent;
   }
   // Provider warnings are events here; the SDK must not write them again.
   globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -164,23 +161,64 @@ export async function agentOf(
   const keyFolder = options.keys === undefined ? undefined : resolve(options.keys);
   // The folder must exist before the tools can exclude its real path.
   if (keyFolder !== undefined) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
-  return chatAgent({
-    model: await loadModel(chooseModel(model, environment), options.pace ?? 0),
-    folder: process.cwd(),
-    store: dir,
-    keys: keyFolder,
-    allowWrite,
-    // Pages answer approvals.
-    canAsk: true,
-    instructions,
-    compaction,
-  });
+  const loaded = await loadModel(chooseModel(model, environment), options.pace ?? 0);
+  return (folder, readText) =>
+    chatAgent({
+      model: loaded,
+      folder,
+      store: dir,
+      keys: keyFolder,
+      allowWrite,
+      // Pages and editors answer approvals.
+      canAsk: true,
+      instructions,
+      compaction,
+      readText,
+    });
 }
 
-export async function askingServers(
-  options: AgentChoice,
-): Promise<NonNullable<RuntimeOptions["mcp"]>> {
-  const { mcp: commands = [], mcpConfig: file } = options;
+export interface ServedRuntime extends AsyncDisposable {
+  readonly runtime: Runtime;
+}
+
+/** The runtime of a command that answers others. @throws TurnlogError as `createRuntime` */
+export async function servedRuntime(
+  options: Pick<Options, "dir" | "remote" | "takeOver" | "durability" | "keys" | "hashChain"> &
+    Pick<Options, "mcp" | "mcpConfig">,
+  given: Pick<RuntimeOptions, "resume" | "onWarning"> & {
+    readonly agent: NonNullable<RuntimeOptions["agent"]>;
+  },
+): Promise<ServedRuntime> {
+  const keys = keysIn(options.keys, resolve(options.dir));
+  const mcp = await askingServers(options);
+  const store = await runtimeStore(options);
+  try {
+    const runtime = await createRuntime({
+      ...store.options,
+      hashChain: options.hashChain,
+      ...(keys === undefined ? {} : { encryption: { keys } }),
+      mcp,
+      // Whoever was connected goes on once a process that was killed or stopped has started again.
+      recovery: "continue",
+      ...given,
+    });
+    return {
+      runtime,
+      [Symbol.asyncDispose]: async () => {
+        await using _ = store;
+        await runtime.close();
+      },
+    };
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function askingServers({
+  mcp: commands = [],
+  mcpConfig: file,
+}: Pick<AgentChoice, "mcp" | "mcpConfig">): Promise<NonNullable<RuntimeOptions["mcp"]>> {
   const servers = await mcpServers({ commands, file, environment: process.env });
   return Object.fromEntries(
     Object.entries(servers).map(([name, server]) => [

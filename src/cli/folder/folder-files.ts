@@ -132,12 +132,15 @@ export async function readLines({
     const bytes = await readFile(real);
     // Like git and grep, takes a NUL byte as the mark of a binary file.
     if (bytes.includes(0)) return undefined;
-    const lines = new TextDecoder().decode(bytes).split(/\r?\n/);
-    if (lines.at(-1) === "") lines.pop();
-    return lines;
+    return linesOf(new TextDecoder().decode(bytes));
   } catch (error) {
     throw explained(name, error);
   }
+}
+
+export function linesOf(text: string): readonly string[] {
+  const lines = text.split(/\r?\n/);
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 
 const box = createContext({ run: () => {} });

@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { coverage, walkFolder, readLines, timeBoxed, type Walk } from "./folder-files.ts";
+import { coverage, linesOf, walkFolder, readLines, timeBoxed, type Walk } from "./folder-files.ts";
 import { textStart } from "../../events/index.ts";
 
 export interface FolderToolsOptions {
@@ -16,6 +16,11 @@ export interface FolderToolsOptions {
   readonly allowWrite?: boolean;
   /** Folders to exclude besides `.turnlog`, absolute or relative to the root, such as the store. */
   readonly keepOut?: readonly string[];
+  /**
+   * The text of a file that `read_file` reads, where somebody has a newer one than the disk.
+   * @param options - The second argument of the tool's `execute`
+   */
+  readonly readText?: ((path: string, options: unknown) => Promise<string | undefined>) | undefined;
 }
 
 export type FolderTools = {
@@ -33,7 +38,7 @@ export function folderTools(folder: string, options: FolderToolsOptions = {}): F
   const boundary = folderBoundary(folder, options.keepOut);
   return {
     list_files: listFilesTool(boundary),
-    read_file: readFileTool(boundary),
+    read_file: readFileTool(boundary, options.readText),
     search_files: searchFilesTool(boundary),
     ...(options.allowWrite === true && { write_file: writeFileTool(boundary) }),
   };
@@ -177,14 +182,18 @@ interface ReadFileOutput {
   readonly cut?: string;
 }
 
-function readFileTool(boundary: FolderBoundary): Tool<ReadFileInput, ReadFileOutput> {
+function readFileTool(
+  boundary: FolderBoundary,
+  readText: FolderToolsOptions["readText"],
+): Tool<ReadFileInput, ReadFileOutput> {
   return tool({
     description: `Reads a text file, at most ${mostLines} lines or ${mostCharacters} characters at once.`,
     inputSchema: readInput,
-    async execute({ path, startLine = 1, endLine }, { abortSignal }): Promise<ReadFileOutput> {
-      abortSignal?.throwIfAborted();
+    async execute({ path, startLine = 1, endLine }, options): Promise<ReadFileOutput> {
+      options.abortSignal?.throwIfAborted();
       const located = await boundary.locate(path);
-      const lines = await readLines(located);
+      const newer = await readText?.(located.real, options);
+      const lines = newer === undefined ? await readLines(located) : linesOf(newer);
       const { name } = located;
       if (lines === undefined)
         throw refused(path, `${name} is a binary file, which cannot be read as text.`);

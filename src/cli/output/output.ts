@@ -144,3 +144,10 @@ export const questionScreen: NodeJS.WriteStream = process.stderr;
 export function isReaderGone(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EPIPE";
 }
+
+/** Stdout is a protocol's alone: what the module of an agent prints goes to stderr. */
+export function ownStdout(): Disposable {
+  const { log, info, debug, error } = console;
+  Object.assign(console, { log: error, info: error, debug: error });
+  return { [Symbol.dispose]: () => void Object.assign(console, { log, info, debug }) };
+}

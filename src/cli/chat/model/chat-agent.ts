@@ -13,7 +13,7 @@ import {
   type CompactionWhen,
 } from "../../../public/index.ts";
 import type { ContextStrategy } from "../../settings/environment.ts";
-import { folderTools } from "../../folder/folder-tools.ts";
+import { folderTools, type FolderToolsOptions } from "../../folder/folder-tools.ts";
 
 export interface AgentPartsOptions {
   readonly folder: string;
@@ -25,6 +25,8 @@ export interface AgentPartsOptions {
   /** Whether a person approves each write. */
   readonly canAsk: boolean;
   readonly instructions: string | undefined;
+  /** As of the folder's tools. */
+  readonly readText?: FolderToolsOptions["readText"];
 }
 
 interface ChatAgentOptions extends AgentPartsOptions {
@@ -56,9 +58,9 @@ function whenOf(strategy: ContextStrategy): CompactionWhen {
 export function agentParts(
   options: AgentPartsOptions,
 ): Pick<Agent, "tools"> & { readonly instructions: string } {
-  const { folder, store, keys, allowWrite, canAsk } = options;
+  const { folder, store, keys, allowWrite, canAsk, readText } = options;
   const keepOut = keys === undefined ? [store] : [store, keys];
-  const { write_file: write, ...tools } = folderTools(folder, { allowWrite, keepOut });
+  const { write_file: write, ...tools } = folderTools(folder, { allowWrite, keepOut, readText });
   const asking = write === undefined ? {} : { write_file: askingFirst(write, canAsk) };
   return {
     instructions: options.instructions ?? instructions(folder, allowWrite),

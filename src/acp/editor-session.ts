@@ -1,0 +1,237 @@
+/**
+ * A session that an editor has open. Its events become the editor's updates, also those of turns that others began; its
+ * prompts end with the turns that delivered them. When the process that runs it goes, it is followed in the next one.
+ */
+
+import { setTimeout as wait } from "node:timers/promises";
+import type { ContentBlock, StopReason } from "@agentclientprotocol/sdk";
+import {
+  hasCode,
+  TurnlogError,
+  type SessionEvent,
+  type StoredUserContent,
+  type TurnEndReason,
+} from "../events/index.ts";
+import { firstAbort } from "../shared/index.ts";
+import { isOwnerGone, type EditorLink } from "./editor-link.ts";
+import { promptParts } from "./prompt-parts.ts";
+import { questionsOf, type ShownSession } from "./questions.ts";
+import { eventUpdates, historyUpdates, userUpdates, type Place } from "./updates.ts";
+
+export interface EditorSession extends ShownSession {
+  /** Shows what comes from now on, and asks what waits. `replays`: shows the conversation first. */
+  readonly open: (replays: boolean) => Promise<void>;
+  /** Ends with the turn of the prompt. @throws TurnlogError `TURN_FAILED`, and as `send` */
+  readonly prompt: (blocks: readonly ContentBlock[]) => Promise<StopReason>;
+  /** Cancels the turn that runs, and takes the prompts back that wait behind it. */
+  readonly cancel: () => Promise<void>;
+  readonly isPrompting: () => boolean;
+  /** Nothing more is shown. The session itself goes on. */
+  readonly leave: () => Promise<void>;
+}
+
+interface Pending extends PromiseWithResolvers<StopReason> {
+  /** The turn that delivered it. */
+  turn?: number;
+  isCancelled?: true;
+}
+
+export function editorSession(link: EditorLink, id: string, folder: string): EditorSession {
+  const { use, report } = link;
+  /** The prompts of this editor, by the ids of their messages. */
+  const prompts = new Map<string, Pending>();
+  /** The messages of others that wait. */
+  const waiting = new Map<string, StoredUserContent>();
+  let following = new AbortController();
+  let shown: Promise<void> = Promise.resolve();
+  let place: Place = { folder, step: 0, attempt: 1 };
+  /** The position of the event that is shown next; 0 before the first one. */
+  let position = 0;
+
+  /** The events of a session, in whichever process it runs, until it is left. */
+  async function follow(
+    session: string,
+    from: number,
+    signal: AbortSignal,
+    show: (event: SessionEvent) => Promise<void>,
+  ): Promise<void> {
+    for (let next = from; !signal.aborted;) {
+      try {
+        return await use(async ({ client }) => {
+          for await (const event of client.session(session).events({ from: next, signal })) {
+            next = event.position + 1;
+            await show(event);
+          }
+        });
+      } catch (error) {
+        if (!signal.aborted && !isOwnerGone(error)) throw error;
+      }
+    }
+  }
+
+  /** The questions of a sub-agent are asked too. The rest of it is not shown. */
+  async function watch(child: string): Promise<void> {
+    const ended = new AbortController();
+    using ends = firstAbort(following.signal, ended.signal);
+    const { signal } = ends;
+    for (let tries = 1; !signal.aborted; tries++) {
+      try {
+        return await follow(child, 1, signal, async (event) => {
+          askAfter(child, event);
+          if (event.type === "turn.ended") ended.abort();
+        });
+      } catch (error) {
+        // Its call has started, and it is created now.
+        if (!hasCode(error, "SESSION_NOT_FOUND") || tries === 100) return report(error);
+        await wait(50);
+      }
+    }
+  }
+
+  function askAfter(session: string, event: SessionEvent): void {
+    questions.follow(session, event);
+    const { type, data } = event;
+    if (type === "tool.approval-requested") questions.ask(session).catch(report);
+    if (type === "tool.started" && data.child !== undefined) void watch(data.child);
+  }
+
+  async function show(event: SessionEvent): Promise<void> {
+    position = event.position + 1;
+    if (event.type === "step.started") place = { ...event.data, folder };
+    await link.tell(id, eventUpdates(place, event));
+    askAfter(id, event);
+    switch (event.type) {
+      case "message.queued":
+        // The editor shows its own prompts itself.
+        if (!prompts.has(event.data.id)) waiting.set(event.data.id, event.data.content);
+        break;
+      case "message.delivered":
+        for (const delivered of event.data.ids) {
+          const pending = prompts.get(delivered);
+          if (pending !== undefined) pending.turn = event.data.turn;
+          const content = waiting.get(delivered);
+          if (content !== undefined) await link.tell(id, userUpdates(delivered, content));
+          waiting.delete(delivered);
+        }
+        break;
+      case "message.withdrawn":
+        for (const withdrawn of event.data.ids) {
+          waiting.delete(withdrawn);
+          prompts.get(withdrawn)?.resolve("cancelled");
+        }
+        break;
+      case "turn.ended":
+        await tellUsage().catch(report);
+        settle(event);
+        // A prompt behind a turn that failed is delivered all the same: its editor waits for it.
+        if ([...prompts.values()].some(({ turn, isCancelled }) => !turn && !isCancelled))
+          await use(({ client }) => client.session(id).resume()).catch(report);
+        break;
+      default:
+    }
+  }
+
+  function settle({ data: { turn, reason, error } }: SessionEvent<"turn.ended">): void {
+    for (const pending of prompts.values()) {
+      if (pending.turn !== turn) continue;
+      const stop = pending.isCancelled ? "cancelled" : stopReasons[reason];
+      if (stop !== undefined) pending.resolve(stop);
+      else {
+        const why = `Turn ${turn} of session ${id} failed: ${error?.message ?? reason}`;
+        pending.reject(new TurnlogError("TURN_FAILED", why, { session: id }));
+      }
+    }
+  }
+
+  /** How full the window is, and what the session has cost. */
+  async function tellUsage(): Promise<void> {
+    const { tokens: used, limits, cost } = await use(({ client }) => client.session(id).context());
+    if (limits.contextWindow === undefined) return;
+    const spent = { amount: cost.total.dollars ?? 0, currency: "USD" };
+    const usage = { used, size: limits.contextWindow, cost: spent };
+    await link.tell(id, [{ sessionUpdate: "usage_update", ...usage }]);
+  }
+
+  async function stop(): Promise<void> {
+    following.abort();
+    await shown;
+  }
+
+  const session: EditorSession = {
+    id,
+    folder,
+    mode: "ask",
+    isPrompting: () => prompts.size > 0,
+
+    async open(replays) {
+      await stop();
+      const view = await use(({ client }) => client.session(id).view());
+      const step = view.history.findLast((item) => item.kind === "step");
+      if (step !== undefined) place = { ...step, folder };
+      for (const message of view.queue)
+        if (!prompts.has(message.id)) waiting.set(message.id, message.content);
+      if (replays) await link.tell(id, historyUpdates(folder, view.history));
+      await tellUsage().catch(report);
+      following = new AbortController();
+      if (replays || position === 0) position = view.position + 1;
+      shown = follow(id, position, following.signal, show).catch((error: unknown) => {
+        // The next prompt follows it again.
+        following.abort();
+        for (const pending of prompts.values()) pending.reject(error);
+        report(error);
+      });
+      questions.ask(id).catch(report);
+      for (const { child, status } of view.toolCalls)
+        if (child !== undefined && status === "running") void watch(child);
+    },
+
+    async prompt(blocks) {
+      const parts = await promptParts(blocks, session, link);
+      if (following.signal.aborted) await session.open(false);
+      const message = crypto.randomUUID();
+      const pending: Pending = Promise.withResolvers();
+      pending.promise.catch(() => {});
+      prompts.set(message, pending);
+      try {
+        await use(({ client }) => client.session(id).send(parts, { id: message }));
+        // It was cancelled before it was there.
+        if (pending.isCancelled) await session.cancel();
+        return await pending.promise;
+      } finally {
+        prompts.delete(message);
+      }
+    },
+
+    async cancel() {
+      for (const pending of prompts.values()) pending.isCancelled = true;
+      await use(async ({ client }) => {
+        const commands = client.session(id);
+        for (const [message, { turn }] of prompts)
+          // One that was delivered in the meantime is cancelled with its turn.
+          if (turn === undefined) await commands.withdraw(message).catch(() => {});
+        await commands.cancel({ reason: "cancelled in the editor" });
+      });
+    },
+
+    async leave() {
+      questions.end();
+      await stop();
+      for (const pending of prompts.values()) pending.resolve("cancelled");
+    },
+  };
+  const questions = questionsOf(link, session);
+  return session;
+}
+
+/** Without those of a turn that has failed. */
+const stopReasons: Readonly<Partial<Record<TurnEndReason, StopReason>>> = {
+  stop: "end_turn",
+  "stop-condition": "end_turn",
+  length: "max_tokens",
+  "content-filter": "refusal",
+  "max-steps": "max_turn_requests",
+  repeating: "max_turn_requests",
+  "timed-out": "max_turn_requests",
+  "out-of-budget": "max_turn_requests",
+  cancelled: "cancelled",
+};

@@ -1,0 +1,109 @@
+/**
+ * `turnlog acp`: the sessions of a store for the editor that started this process. Where another process has the store
+ * open, its agent answers; once that has gone, this one opens it.
+ */
+
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { serveAcp, type AcpOptions, type AcpStore } from "../../acp/index.ts";
+import type { Agent } from "../../agent/index.ts";
+import { createClient, type Client } from "../../client/index.ts";
+import { hasCode } from "../../events/index.ts";
+import { callIdentity, type Runtime } from "../../runtime/index.ts";
+import { createServer } from "../../server/index.ts";
+import { mentionedFiles } from "../chat/line/mentioned-files.ts";
+import { chooseModel } from "../chat/model/model-choice.ts";
+import { loadModel } from "../chat/model/model-loading.ts";
+import { DONE, reportError, type ExitCode } from "../output/error-report.ts";
+import { ownStdout, type Output } from "../output/output.ts";
+import { readEnvironment } from "../settings/environment.ts";
+import { ownerOf } from "../settings/store-folder.ts";
+import { agentMaker, servedRuntime, stopSignal, type ServedRuntime } from "./serve-command.ts";
+import type { acpOptions } from "./command-options.ts";
+import type { Given } from "./option-values.ts";
+
+export async function acp(options: Given<typeof acpOptions>, output: Output): Promise<ExitCode> {
+  const report = async (error: unknown): Promise<void> => {
+    try {
+      await reportError(output.progress, error, options.debug);
+    } catch {
+      // An editor that has gone reads nothing more.
+    }
+  };
+  using _ = ownStdout();
+  let own: ServedRuntime | undefined;
+
+  const open: AcpOptions["open"] = async (readText) => {
+    const owner = await ownerOf(options);
+    if (owner !== undefined) return { client: owner.client };
+    const make = await agentMaker(options, resolve(options.dir));
+    try {
+      own = await servedRuntime(options, {
+        agent: ({ metadata: { cwd } }) =>
+          make(typeof cwd === "string" ? cwd : process.cwd(), (path, call) =>
+            readText(callIdentity(call).session, path),
+          ),
+        onWarning: (error) => void report(error),
+      });
+    } catch (error) {
+      // Another process may have been faster.
+      if (!hasCode(error, "LOG_LOCKED") || (await ownerOf(options)) === undefined) throw error;
+      return await open(readText);
+    }
+    const models = modelsOf(own.runtime, make(process.cwd()).model, options);
+    return { client: clientOf(own.runtime), models };
+  };
+
+  const served = serveAcp({
+    readable: Readable.toWeb(process.stdin),
+    writable: new WritableStream({
+      write: (bytes) => output.data.write(Buffer.from(bytes).toString()),
+    }),
+    open,
+    mentionedFiles,
+    report: (error) => void report(error),
+  });
+  try {
+    await Promise.race([served, stopSignal()]);
+    return DONE;
+  } finally {
+    process.stdin.destroy();
+    await Promise.allSettled([served]);
+    await own?.[Symbol.asyncDispose]();
+  }
+}
+
+/** A client of a runtime of this process. */
+export function clientOf(runtime: Runtime): Client {
+  // Nobody else sends requests.
+  const limits = { bodyBytes: 1e9, openAnswers: 1e4, requestsPerMinute: 1e7 };
+  const server = createServer(runtime, { token: false, limits });
+  return createClient({
+    baseUrl: "http://localhost",
+    fetch: async (request) => {
+      const answer = await server.fetch(request);
+      // A request that is given up ends its answer, as one over a network does.
+      const body = answer.body?.pipeThrough(new TransformStream(), { signal: request.signal });
+      return new Response(body ?? null, answer);
+    },
+  });
+}
+
+function modelsOf(
+  runtime: Runtime,
+  own: Agent["model"],
+  { agent: file, model, offer = [], pace = 0 }: Given<typeof acpOptions>,
+): NonNullable<AcpStore["models"]> {
+  const environment = readEnvironment(process.env);
+  const first = file === undefined ? chooseModel(model, environment).label : "that of the agent";
+  const chosen = new Map<string, string>();
+  return {
+    names: [...new Set([first, ...offer])],
+    current: (session) => chosen.get(session) ?? first,
+    async change(id, name) {
+      const asked = name === first ? own : await loadModel(chooseModel(name, environment), pace);
+      await (await runtime.session(id)).configure({ model: asked });
+      chosen.set(id, name);
+    },
+  };
+}
