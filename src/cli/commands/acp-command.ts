@@ -18,7 +18,13 @@ import { DONE, reportError, type ExitCode } from "../output/error-report.ts";
 import { ownStdout, type Output } from "../output/output.ts";
 import { readEnvironment } from "../settings/environment.ts";
 import { ownerOf } from "../settings/store-folder.ts";
-import { agentMaker, servedRuntime, stopSignal, type ServedRuntime } from "./serve-command.ts";
+import {
+  agentMaker,
+  assertOwnAgent,
+  servedRuntime,
+  stopSignal,
+  type ServedRuntime,
+} from "./serve-command.ts";
 import type { acpOptions } from "./command-options.ts";
 import type { Given } from "./option-values.ts";
 
@@ -30,6 +36,7 @@ export async function acp(options: Given<typeof acpOptions>, output: Output): Pr
       // An editor that has gone reads nothing more.
     }
   };
+  assertOwnAgent(options);
   using _ = ownStdout();
   let own: ServedRuntime | undefined;
 

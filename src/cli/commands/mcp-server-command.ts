@@ -12,11 +12,12 @@ import { ownStdout, type Output } from "../output/output.ts";
 import { ownerOf } from "../settings/store-folder.ts";
 import type { mcpServerOptions } from "./command-options.ts";
 import type { Given } from "./option-values.ts";
-import { agentMaker, servedRuntime, stopSignal } from "./serve-command.ts";
+import { agentMaker, assertOwnAgent, servedRuntime, stopSignal } from "./serve-command.ts";
 
 type Options = Given<typeof mcpServerOptions>;
 
 export async function mcpServer(options: Options, output: Output): Promise<ExitCode> {
+  assertOwnAgent(options);
   using _ = ownStdout();
   await using opened = new AsyncDisposableStack();
   const agent = (await agentMaker(options, resolve(options.dir)))(process.cwd());

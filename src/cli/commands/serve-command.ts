@@ -181,6 +181,19 @@ export interface ServedRuntime extends AsyncDisposable {
   readonly runtime: Runtime;
 }
 
+/** @throws UsageError for an agent that nobody asks: that of a server answers for its sessions */
+export function assertOwnAgent({
+  remote,
+  agent,
+  model,
+}: Pick<AgentChoice, "remote" | "agent" | "model">): void {
+  if (remote?.kind === "server")
+    refuseIdle(
+      { "--agent": agent !== undefined, "--model": model !== undefined },
+      " would have no effect: the server's agent answers.",
+    );
+}
+
 /** The runtime of a command that answers others. @throws TurnlogError as `createRuntime` */
 export async function servedRuntime(
   options: Pick<Options, "dir" | "remote" | "takeOver" | "durability" | "keys" | "hashChain"> &
