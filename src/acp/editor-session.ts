@@ -171,7 +171,8 @@ export function editorSession(link: EditorLink, id: string, folder: string): Edi
       for (const message of view.queue)
         if (!prompts.has(message.id)) waiting.set(message.id, message.content);
       if (replays) await link.tell(id, historyUpdates(folder, view.history));
-      await tellUsage().catch(report);
+      // An editor does not know a new session yet.
+      if (view.history.length > 0) await tellUsage().catch(report);
       following = new AbortController();
       if (replays || position === 0) position = view.position + 1;
       shown = follow(id, position, following.signal, show).catch((error: unknown) => {
