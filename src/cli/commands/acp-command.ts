@@ -5,10 +5,9 @@
 
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
-import { serveAcp, type AcpOptions, type AcpStore } from "../../acp/index.ts";
+import { serveAcp, type AcpStore, type ReadText } from "../../acp/index.ts";
 import type { Agent } from "../../agent/index.ts";
 import { createClient, type Client } from "../../client/index.ts";
-import { hasCode } from "../../events/index.ts";
 import { callIdentity, type Runtime } from "../../runtime/index.ts";
 import { createServer } from "../../server/index.ts";
 import { mentionedFiles } from "../chat/line/mentioned-files.ts";
@@ -17,10 +16,10 @@ import { loadModel } from "../chat/model/model-loading.ts";
 import { DONE, reportError, type ExitCode } from "../output/error-report.ts";
 import { ownStdout, type Output } from "../output/output.ts";
 import { readEnvironment } from "../settings/environment.ts";
-import { ownerOf } from "../settings/store-folder.ts";
 import {
   agentMaker,
   assertOwnAgent,
+  ownerOr,
   servedRuntime,
   stopSignal,
   type ServedRuntime,
@@ -40,23 +39,15 @@ export async function acp(options: Given<typeof acpOptions>, output: Output): Pr
   using _ = ownStdout();
   let own: ServedRuntime | undefined;
 
-  const open: AcpOptions["open"] = async (readText) => {
-    const owner = await ownerOf(options);
-    if (owner !== undefined) return { client: owner.client };
+  const open = async (readText: ReadText): Promise<AcpStore> => {
     const make = await agentMaker(options, resolve(options.dir));
-    try {
-      own = await servedRuntime(options, {
-        agent: ({ metadata: { cwd } }) =>
-          make(typeof cwd === "string" ? cwd : process.cwd(), (path, call) =>
-            readText(callIdentity(call).session, path),
-          ),
-        onWarning: (error) => void report(error),
-      });
-    } catch (error) {
-      // Another process may have been faster.
-      if (!hasCode(error, "LOG_LOCKED") || (await ownerOf(options)) === undefined) throw error;
-      return await open(readText);
-    }
+    own = await servedRuntime(options, {
+      agent: ({ metadata: { cwd } }) =>
+        make(typeof cwd === "string" ? cwd : process.cwd(), (path, call) =>
+          readText(callIdentity(call).session, path),
+        ),
+      onWarning: (error) => void report(error),
+    });
     const models = modelsOf(own.runtime, make(process.cwd()).model, options);
     return { client: clientOf(own.runtime), models };
   };
@@ -66,7 +57,7 @@ export async function acp(options: Given<typeof acpOptions>, output: Output): Pr
     writable: new WritableStream({
       write: (bytes) => output.data.write(Buffer.from(bytes).toString()),
     }),
-    open,
+    open: (readText) => ownerOr(options, () => open(readText)),
     mentionedFiles,
     report: (error) => void report(error),
   });

@@ -9,10 +9,9 @@ import { mcpServerOver } from "../../mcp-server/index.ts";
 import { createServer, type Server } from "../../server/index.ts";
 import { DONE, reportError, type ExitCode } from "../output/error-report.ts";
 import { ownStdout, type Output } from "../output/output.ts";
-import { ownerOf } from "../settings/store-folder.ts";
 import type { mcpServerOptions } from "./command-options.ts";
 import type { Given } from "./option-values.ts";
-import { agentMaker, assertOwnAgent, servedRuntime, stopSignal } from "./serve-command.ts";
+import { agentMaker, assertOwnAgent, ownerOr, servedRuntime, stopSignal } from "./serve-command.ts";
 
 type Options = Given<typeof mcpServerOptions>;
 
@@ -22,6 +21,7 @@ export async function mcpServer(options: Options, output: Output): Promise<ExitC
   await using opened = new AsyncDisposableStack();
   const agent = (await agentMaker(options, resolve(options.dir)))(process.cwd());
   const onError = (error: unknown): void => void reportError(output.progress, error, options.debug);
+  let own: Promise<Server> | undefined;
   const open = async (): Promise<Server> => {
     const served = await servedRuntime(options, { agent, onWarning: onError });
     opened.use(served);
@@ -29,18 +29,13 @@ export async function mcpServer(options: Options, output: Output): Promise<ExitC
     opened.defer(() => server.close());
     return server;
   };
-  let own: Promise<Server> | undefined;
-  const ask = async (request: Request): Promise<Response> => {
-    const owner = own === undefined ? await ownerOf(options) : undefined;
-    if (owner !== undefined) return await owner.fetch(request);
-    try {
-      return await (await (own ??= open())).fetch(request);
-    } catch (error) {
-      // Another process was faster: the next request is sent to it.
+  const openOnce = (): Promise<Server> =>
+    (own ??= open().catch((error: unknown) => {
       own = undefined;
       throw error;
-    }
-  };
+    }));
+  const ask = async (request: Request): Promise<Response> =>
+    await (await (own ?? ownerOr(options, openOnce))).fetch(request);
   const { name = agent.id, description } = options;
   const served = mcpServerOver(ask, { name, description });
   opened.defer(async () => await served.close());

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { hasCode } from "../../events/index.ts";
 import type { Agent } from "../../agent/index.ts";
 import type { Runtime, RuntimeOptions } from "../../runtime/index.ts";
@@ -20,7 +21,8 @@ import {
 } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { writeLine, type Output } from "../output/output.ts";
-import { keysIn, runtimeStore } from "../settings/store-folder.ts";
+import type { StoreOwner } from "../owner/store-owner.ts";
+import { keysIn, ownerOf, runtimeStore } from "../settings/store-folder.ts";
 import { mcpServers } from "../settings/mcp-config.ts";
 import { readEnvironment } from "../settings/environment.ts";
 import type { Given } from "./option-values.ts";
@@ -225,6 +227,27 @@ export async function servedRuntime(
   } catch (error) {
     await store[Symbol.asyncDispose]();
     throw error;
+  }
+}
+
+/** Times and milliseconds to wait for a process that is only opening or closing the store. */
+const TRIES = 50;
+const WAIT_MS = 100;
+
+/** The process that has the store open, or what `open` makes of it in this one. @throws TurnlogError `LOG_LOCKED` */
+export async function ownerOr<Opened>(
+  place: Parameters<typeof ownerOf>[0],
+  open: () => Promise<Opened>,
+): Promise<StoreOwner | Opened> {
+  for (let tries = 1; ; tries++) {
+    const owner = await ownerOf(place);
+    if (owner !== undefined) return owner;
+    try {
+      return await open();
+    } catch (error) {
+      if (!hasCode(error, "LOG_LOCKED") || tries === TRIES) throw error;
+      await delay(WAIT_MS);
+    }
   }
 }
 
