@@ -92,7 +92,11 @@ export function questionsOf(link: EditorLink, shown: ShownSession): Questions {
     );
     if (outcome.outcome !== "selected") return undefined;
     const [word, always] = outcome.optionId.split("-");
-    return [word === "allow" ? "approve" : "deny", always === undefined ? {} : { always: true }];
+    // A client may answer by itself: who looks at the log sees where it came from.
+    return [
+      word === "allow" ? "approve" : "deny",
+      { reason: "answered in the editor", ...(always !== undefined && { always: true }) },
+    ];
   }
 
   async function elicit(

@@ -168,7 +168,7 @@ const endSchema = z.object({ reason: z.string(), error: z.string() }).partial();
 /** Characters between two reports of the text so far, and the most that one shows. */
 const REPORTED = 200;
 
-/** The text is that of the last step, as in the result of a turn. */
+/** The text is that of the last step, with what was said of it before an attempt was cut off. */
 async function readReply(
   stream: ReadableStream<UIMessageChunk> | null,
   report: (message: string) => void,
@@ -176,18 +176,25 @@ async function readReply(
   let reply: Reply = { text: "", hasBegun: false };
   let step = 0;
   let told = 0;
+  let hasCalled = false;
   for await (const chunk of stream ?? []) {
     if (chunk.type === "start-step") {
-      reply.text = "";
-      told = 0;
+      // A step that ends without a call is the last one, unless it was cut off.
+      if (hasCalled) {
+        reply.text = "";
+        told = 0;
+      }
+      hasCalled = false;
       report(`Step ${++step}`);
     } else if (chunk.type === "text-delta") {
       reply.text += chunk.delta;
       if (reply.text.length < told + REPORTED) continue;
       told = reply.text.length;
       report(reply.text.slice(-REPORTED));
-    } else if (chunk.type === "tool-input-available") report(`Step ${step}: ${chunk.toolName}`);
-    else if (chunk.type === "error") reply.error = chunk.errorText;
+    } else if (chunk.type === "tool-input-available") {
+      hasCalled = true;
+      report(`Step ${step}: ${chunk.toolName}`);
+    } else if (chunk.type === "error") reply.error = chunk.errorText;
     else if ("messageMetadata" in chunk)
       reply = { ...reply, ...endSchema.safeParse(chunk.messageMetadata).data, hasBegun: true };
   }

@@ -62,12 +62,21 @@ async function asked<Answer>(answer: Promise<Answer>, uri = ""): Promise<Answer>
   }
 }
 
+/** Of a call that is neither over nor waits, its model or its tool is at work. */
+const callWords: Readonly<Record<string, string>> = {
+  "approval-requested": "Waits for a person who allows",
+  "output-available": "Called",
+  "output-denied": "Was not allowed to call",
+  "output-error": "Failed to call",
+};
+
 function inMarkdown({ role, parts, metadata }: SessionMessage): string {
   const texts = parts.map((part) => {
     if (part.type === "text") return part.text;
     if (part.type === "file") return `[${part.filename ?? part.mediaType}]`;
     if (!("toolCallId" in part)) return "";
-    return `*Called ${"toolName" in part ? part.toolName : part.type.replace("tool-", "")}.*`;
+    const tool = "toolName" in part ? part.toolName : part.type.replace("tool-", "");
+    return `*${callWords[part.state] ?? "Calls"} ${tool}.*`;
   });
   const all = [`## ${role === "user" ? "User" : "Agent"}`, ...texts, metadata?.error ?? ""];
   return all.filter((one) => one !== "").join("\n\n");

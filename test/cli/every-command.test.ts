@@ -101,6 +101,7 @@ const unknown = `x${NAME}`;
 const uses: Readonly<Record<string, readonly Use[]>> = {
   chat: [{ ...use("--session", "s", NAME), hasTexts: true }],
   serve: [use("--agent", `./${unknown}`), use("--host", unknown)],
+  acp: [use("--agent", `./${unknown}`)],
   "mcp-server": [use("--agent", `./${unknown}`)],
   studio: [
     use("--agent", `./${unknown}`, "--no-open"),

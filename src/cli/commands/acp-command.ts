@@ -37,10 +37,10 @@ export async function acp(options: Given<typeof acpOptions>, output: Output): Pr
   };
   assertOwnAgent(options);
   using _ = ownStdout();
+  const make = await agentMaker(options, resolve(options.dir));
   let own: ServedRuntime | undefined;
 
   const open = async (readText: ReadText): Promise<AcpStore> => {
-    const make = await agentMaker(options, resolve(options.dir));
     own = await servedRuntime(options, {
       agent: ({ metadata: { cwd } }) =>
         make(typeof cwd === "string" ? cwd : process.cwd(), (path, call) =>

@@ -1,6 +1,6 @@
 /** Answers of people and clients to a session: the commands `approve`, `deny`, `answerCall` and `allow`. */
 
-import { type EventLog, isElsewhere } from "../../events/index.ts";
+import { byId, type EventLog, isElsewhere } from "../../events/index.ts";
 import { recordOffloaded } from "../../media/index.ts";
 import { approvalOfId, type Approval, isIdle } from "../../state/index.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
@@ -12,6 +12,7 @@ import {
   type ApprovalRecorded,
   answerCall,
   callToAnswer,
+  refusal,
 } from "../../commands/index.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Session } from "../api/session.ts";
@@ -48,6 +49,16 @@ export function sessionAnswers(
     // A repeated answer is accepted in a closed session, too.
     if (!isAnswered(find())) actor = await waitingActor(approved ? "approve" : "deny");
     const { approval: before, event } = answerApproval(actor, approvalId, approved, given);
+    if (
+      event !== undefined &&
+      approved &&
+      byId(actor.agent.tools ?? {}, before.toolName) === undefined
+    )
+      throw refusal(
+        actor,
+        "approve",
+        `the agent of this process has no tool ${before.toolName}. Nothing was recorded: the call still waits. Approve it where its agent runs`,
+      );
     if (event !== undefined) actor.record(event);
     const approval = find() ?? before;
     await actor.durable();
