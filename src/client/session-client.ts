@@ -1,6 +1,12 @@
 /** The commands and views of one session over HTTP, and its events. */
 
-import type { Delivery, FollowOptions, JsonObject, SessionEvent } from "../events/index.ts";
+import {
+  TurnlogError,
+  type Delivery,
+  type FollowOptions,
+  type JsonObject,
+  type SessionEvent,
+} from "../events/index.ts";
 import type { BillOptions, SessionBill } from "../bill/index.ts";
 import type { CompactionPreview, ContextFigures, Session } from "../runtime/index.ts";
 import type {
@@ -159,7 +165,10 @@ const sessionRoutes = {
   delete: "void DELETE  ...",
 } as const;
 
+/** @throws TurnlogError `INVALID_INPUT` for the names that an address takes as a way up */
 export function sessionClient(http: Http, id: string): SessionClient {
+  if (id === "." || id === "..")
+    throw new TurnlogError("INVALID_INPUT", `No session is named ${id}.`, { session: id });
   const base = `/api/sessions/${encodeURIComponent(id)}`;
   return {
     id,

@@ -213,14 +213,14 @@ function progressOf({ _meta, notify }: AgentCall["request"]): (message: string) 
   };
 }
 
-/** A message that still waits is withdrawn: the turn that runs is another call's. */
+/** Who asked nothing ends nothing. A message that still waits is withdrawn: the turn that runs is another call's. */
 async function cancel(
   session: SessionClient,
   messageId: string | undefined,
   stop: () => Promise<void>,
 ): Promise<void> {
-  const waits = messageId !== undefined && (await isQueued(session, messageId));
-  await (waits ? session.withdraw(messageId) : stop());
+  if (messageId === undefined) return;
+  await ((await isQueued(session, messageId)) ? session.withdraw(messageId) : stop());
 }
 
 async function isQueued(session: SessionClient, messageId: string | undefined): Promise<boolean> {

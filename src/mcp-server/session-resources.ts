@@ -31,8 +31,9 @@ export function addSessions({ server }: McpServer, client: () => Client): void {
     resourceTemplates: [{ uriTemplate: `${BASE}{session}`, name: "session", mimeType }],
   }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
-    const read = client().session(sessionIn(uri)).messages({ limit: MOST_MESSAGES });
-    const { messages, more, position } = await asked(read, uri);
+    const read = async () =>
+      await client().session(sessionIn(uri)).messages({ limit: MOST_MESSAGES });
+    const { messages, more, position } = await asked(read(), uri);
     if (position === 0) throw new ResourceNotFoundError(uri);
     const earlier = more ? ["Earlier messages are left out."] : [];
     const text = [...earlier, ...messages.map(inMarkdown)].join("\n\n");
@@ -73,6 +74,7 @@ const callWords: Readonly<Record<string, string>> = {
 function inMarkdown({ role, parts, metadata }: SessionMessage): string {
   const texts = parts.map((part) => {
     if (part.type === "text") return part.text;
+    if (part.type === "steering-message") return inMarkdown({ ...part, role: "user" });
     if (part.type === "file") return `[${part.filename ?? part.mediaType}]`;
     if (!("toolCallId" in part)) return "";
     const tool = "toolName" in part ? part.toolName : part.type.replace("tool-", "");
