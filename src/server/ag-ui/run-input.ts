@@ -114,10 +114,11 @@ function userParts(content: Content): readonly PostedPart[] {
   });
 }
 
-/** A result is text, and so is its JSON. */
+/** A result is text, and so is its JSON. What only looks like a number, as a long one of an order, stays text. */
 function jsonOf(content: Content): unknown {
   try {
-    return typeof content === "string" ? JSON.parse(content) : content;
+    const value: unknown = typeof content === "string" ? JSON.parse(content) : content;
+    return typeof value === "number" && String(value) !== content ? content : value;
   } catch {
     return content;
   }
@@ -148,7 +149,10 @@ function answered(answers: Posted["resume"], view: SessionView): PostedMessage {
     const { data } = decision.safeParse(payload);
     if (isGiven && question === undefined && data === undefined)
       throw refused(view, interruptId, "is answered with `{ approved, reason? }`");
-    const values = question?.kind === "form" && isGiven ? { content: payload } : {};
+    const isForm = question?.kind === "form" && isGiven;
+    if (isForm && !jsonObjectSchema.safeParse(payload).success)
+      throw refused(view, interruptId, "is answered with an object of the form's values");
+    const values = isForm ? { content: payload } : {};
     const said = question === undefined && isGiven ? data : { approved: isGiven };
     const approval = { id: interruptId, ...said, ...values };
     return { type: "tool-approval", toolCallId, state: "approval-responded", approval };
