@@ -22,10 +22,11 @@ export interface EditorSession extends ShownSession {
   /** Shows what comes from now on, and asks what waits. `replays`: shows the conversation first. */
   readonly open: (replays: boolean) => Promise<void>;
   /** Ends with the turn of the prompt. @throws TurnlogError `TURN_FAILED`, and as `send` */
-  readonly prompt: (blocks: readonly ContentBlock[]) => Promise<StopReason>;
+  readonly prompt: (blocks: readonly ContentBlock[], message: string) => Promise<StopReason>;
   /** Cancels the turn that runs, and takes the prompts back that wait behind it. */
   readonly cancel: () => Promise<void>;
-  readonly isPrompting: () => boolean;
+  /** Takes prompts back, by default all: their turn is cancelled, those of others go on. */
+  readonly giveUp: (messages?: readonly string[]) => Promise<void>;
   /** Nothing more is shown. The session itself goes on. */
   readonly leave: () => Promise<void>;
 }
@@ -33,6 +34,7 @@ export interface EditorSession extends ShownSession {
 interface Pending extends PromiseWithResolvers<StopReason> {
   /** The turn that delivered it. */
   turn?: number;
+  isSent?: true;
   isCancelled?: true;
 }
 
@@ -44,6 +46,7 @@ export function editorSession(link: EditorLink, id: string, folder: string): Edi
   const waiting = new Map<string, StoredUserContent>();
   let following = new AbortController();
   let shown: Promise<void> = Promise.resolve();
+  let opening: Promise<void> = Promise.resolve();
   let place: Place = { folder, step: 0, attempt: 1 };
   /** The position of the event that is shown next; 0 before the first one. */
   let position = 0;
@@ -157,62 +160,72 @@ export function editorSession(link: EditorLink, id: string, folder: string): Edi
     await shown;
   }
 
+  async function openNow(replays: boolean): Promise<void> {
+    await stop();
+    // What the editor has left open is asked again.
+    questions.end();
+    const view = await use(({ client }) => client.session(id).view());
+    const step = view.history.findLast((item) => item.kind === "step");
+    if (step !== undefined) place = { ...step, folder };
+    for (const message of view.queue)
+      if (!prompts.has(message.id)) waiting.set(message.id, message.content);
+    if (replays) await link.tell(id, historyUpdates(folder, view.history));
+    if (view.history.length > 0) await tellUsage().catch(report);
+    following = new AbortController();
+    if (replays || position === 0) position = view.position + 1;
+    shown = follow(id, position, following.signal, show).catch((error: unknown) => {
+      // The next prompt follows it again.
+      following.abort();
+      for (const pending of prompts.values()) pending.reject(error);
+      report(error);
+    });
+    questions.ask(id).catch(report);
+    for (const { child, status } of view.toolCalls)
+      if (child !== undefined && status === "running") void watch(child);
+  }
+
+  async function takeBack(messages: readonly string[], cancels: boolean): Promise<void> {
+    const given = [...prompts].filter(([message]) => messages.includes(message));
+    for (const [, pending] of given) pending.isCancelled = true;
+    const waiting = given.filter(([, { isSent, turn }]) => isSent && turn === undefined);
+    let isTurn = cancels || given.some(([, { turn }]) => turn !== undefined);
+    await use(async ({ client }) => {
+      const commands = client.session(id);
+      for (const [message] of waiting)
+        // One that was delivered in the meantime is cancelled with its turn.
+        await commands.withdraw(message).catch(() => (isTurn = true));
+      if (isTurn) await commands.cancel({ reason: "cancelled in the editor" });
+    });
+  }
+
   const session: EditorSession = {
     id,
     folder,
     mode: "ask",
-    isPrompting: () => prompts.size > 0,
 
-    async open(replays) {
-      await stop();
-      const view = await use(({ client }) => client.session(id).view());
-      const step = view.history.findLast((item) => item.kind === "step");
-      if (step !== undefined) place = { ...step, folder };
-      for (const message of view.queue)
-        if (!prompts.has(message.id)) waiting.set(message.id, message.content);
-      if (replays) await link.tell(id, historyUpdates(folder, view.history));
-      // An editor does not know a new session yet.
-      if (view.history.length > 0) await tellUsage().catch(report);
-      following = new AbortController();
-      if (replays || position === 0) position = view.position + 1;
-      shown = follow(id, position, following.signal, show).catch((error: unknown) => {
-        // The next prompt follows it again.
-        following.abort();
-        for (const pending of prompts.values()) pending.reject(error);
-        report(error);
-      });
-      questions.ask(id).catch(report);
-      for (const { child, status } of view.toolCalls)
-        if (child !== undefined && status === "running") void watch(child);
-    },
+    open: async (replays) =>
+      await (opening = opening.catch(() => {}).then(async () => await openNow(replays))),
 
-    async prompt(blocks) {
-      const parts = await promptParts(blocks, session, link);
-      if (following.signal.aborted) await session.open(false);
-      const message = crypto.randomUUID();
+    async prompt(blocks, message) {
       const pending: Pending = Promise.withResolvers();
       pending.promise.catch(() => {});
       prompts.set(message, pending);
       try {
+        const parts = await promptParts(blocks, session, link);
+        if (pending.isCancelled) return "cancelled";
+        if (following.signal.aborted) await session.open(false);
         await use(({ client }) => client.session(id).send(parts, { id: message }));
+        pending.isSent = true;
         // It was cancelled before it was there.
-        if (pending.isCancelled) await session.cancel();
+        if (pending.isCancelled) await session.giveUp([message]);
         return await pending.promise;
       } finally {
         prompts.delete(message);
       }
     },
 
-    async cancel() {
-      for (const pending of prompts.values()) pending.isCancelled = true;
-      await use(async ({ client }) => {
-        const commands = client.session(id);
-        for (const [message, { turn }] of prompts)
-          // One that was delivered in the meantime is cancelled with its turn.
-          if (turn === undefined) await commands.withdraw(message).catch(() => {});
-        await commands.cancel({ reason: "cancelled in the editor" });
-      });
-    },
+    cancel: async () => await takeBack([...prompts.keys()], true),
+    giveUp: async (messages = [...prompts.keys()]) => await takeBack(messages, false),
 
     async leave() {
       questions.end();

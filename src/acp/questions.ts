@@ -3,10 +3,10 @@
  * elsewhere is taken back there; one that the editor leaves open stays open in the log.
  */
 
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import type { PermissionOption, ToolCall, ToolCallContent } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import { jsonObjectSchema, type JsonObject, type SessionEvent } from "../events/index.ts";
+import { hasCode, jsonObjectSchema, type JsonObject, type SessionEvent } from "../events/index.ts";
 import type { SessionView } from "../state/index.ts";
 import type { EditorLink } from "./editor-link.ts";
 import { describedCall } from "./updates.ts";
@@ -132,21 +132,28 @@ export function questionsOf(link: EditorLink, shown: ShownSession): Questions {
     }
   }
 
+  async function ask(session: string): Promise<void> {
+    const { approvals } = await use(({ client }) => client.session(session).approvals());
+    for (const approval of approvals) {
+      const { approvalId, status } = approval;
+      if (status !== "waiting" || asked.has(approvalId)) continue;
+      const stop = new AbortController();
+      asked.set(approvalId, { call: callOf(session, approval), end: stop });
+      settle(session, approval, stop.signal).catch(async (error: unknown) => {
+        // An answer that comes too late changes nothing.
+        if (stop.signal.aborted) return;
+        report(error);
+        // Values that do not fit their form.
+        if (approval.question === undefined || !hasCode(error, "INVALID_INPUT")) return;
+        asked.delete(approvalId);
+        await ask(session).catch(report);
+      });
+    }
+  }
+
   return {
     end,
-    async ask(session) {
-      const { approvals } = await use(({ client }) => client.session(session).approvals());
-      for (const approval of approvals) {
-        const { approvalId, status } = approval;
-        if (status !== "waiting" || asked.has(approvalId)) continue;
-        const stop = new AbortController();
-        asked.set(approvalId, { call: callOf(session, approval), end: stop });
-        settle(session, approval, stop.signal).catch((error: unknown) => {
-          // An answer that comes too late changes nothing.
-          if (!stop.signal.aborted) report(error);
-        });
-      }
-    },
+    ask,
     follow(session, { type, data }) {
       if (type === "tool.approval-answered" || type === "tool.skipped" || type === "tool.denied")
         end(callOf(session, data));
@@ -154,11 +161,20 @@ export function questionsOf(link: EditorLink, shown: ShownSession): Questions {
   };
 }
 
+/** Bytes of a file against which a change is shown. */
+const MOST_SHOWN = 1e6;
+
 /** A change of a file that has not run yet: the editor shows it against what is there. */
 async function withOldText(content: readonly ToolCallContent[]): Promise<ToolCallContent[]> {
   return await Promise.all(
     content.map(async (part) => {
       if (part.type !== "diff" || part.oldText !== undefined) return part;
+      // A pipe or a device may never end.
+      const isShown = await stat(part.path).then(
+        (file) => file.isFile() && file.size <= MOST_SHOWN,
+        () => false,
+      );
+      if (!isShown) return { ...part, oldText: null };
       return { ...part, oldText: await readFile(part.path, "utf8").catch(() => null) };
     }),
   );

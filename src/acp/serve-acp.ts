@@ -62,15 +62,21 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
         ? await client.createSession(undefined, { metadata: { cwd } })
         : client.session(sessionId),
     );
-    const session = sessions.get(id) ?? editorSession(link, id, cwd);
-    await session.open(replays);
+    const folder = await folderOf(id, cwd, link);
+    const known = sessions.get(id);
+    const session = known ?? editorSession(link, id, folder);
+    // Another request for it may come before it is open.
     sessions.set(id, session);
+    await session.open(replays).catch((error: unknown) => {
+      if (known === undefined) sessions.delete(id);
+      throw error;
+    });
     return { sessionId: id, ...(await settings(link, session)) };
   };
   const close = async (sessionId: string): Promise<void> => {
     const session = sessions.get(sessionId);
     sessions.delete(sessionId);
-    if (session?.isPrompting() === true) await session.cancel();
+    await session?.giveUp();
     await session?.leave();
   };
 
@@ -133,11 +139,12 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
       on.prompt,
       answering(async ({ sessionId, prompt }, _link, signal) => {
         const session = opened(sessionId);
+        const message = crypto.randomUUID();
         using _ = onAbort(signal, () => {
           // An editor that has gone leaves its turns running.
-          if (!connection.signal.aborted) session.cancel().catch(report);
+          if (!connection.signal.aborted) session.giveUp([message]).catch(report);
         });
-        return { stopReason: await session.prompt(prompt) };
+        return { stopReason: await session.prompt(prompt, message) };
       }),
     )
     .onNotification(on.cancel, async ({ params: { sessionId } }) => {
@@ -163,6 +170,12 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
 interface Opening {
   readonly cwd: string;
   readonly mcpServers?: readonly unknown[] | undefined;
+}
+
+/** That in which the tools of a session work, whatever an editor says that opens it later. */
+async function folderOf(id: string, cwd: string, { use }: EditorLink): Promise<string> {
+  const { metadata } = (await use(({ client }) => client.session(id).view())).summary;
+  return typeof metadata?.["cwd"] === "string" ? metadata["cwd"] : cwd;
 }
 
 interface Settings {

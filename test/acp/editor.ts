@@ -51,6 +51,7 @@ const never = new Promise<never>(() => {});
 export async function editorAt(
   open: AcpOptions["open"],
   options: EditorOptions = {},
+  mentioned: AcpOptions["mentionedFiles"] = mentionedFiles,
 ): Promise<ScriptedEditor> {
   const toAgent = new TransformStream<Uint8Array, Uint8Array>();
   const toEditor = new TransformStream<Uint8Array, Uint8Array>();
@@ -59,7 +60,7 @@ export async function editorAt(
     readable: toAgent.readable,
     writable: toEditor.writable,
     open,
-    mentionedFiles,
+    mentionedFiles: mentioned,
     report: (error) => reports.push(error),
   });
   const editor = await editorOf({ to: toAgent.writable, from: toEditor.readable }, options);
