@@ -202,6 +202,10 @@ export function editorSession(link: EditorLink, id: string, folder: string): Edi
     id,
     folder,
     mode: "ask",
+    hasPrompted: (turn) =>
+      [...prompts.values()].some((one) =>
+        turn === undefined ? one.turn !== undefined : one.turn === turn,
+      ),
 
     open: async (replays) =>
       await (opening = opening.catch(() => {}).then(async () => await openNow(replays))),

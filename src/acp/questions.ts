@@ -19,7 +19,10 @@ export const modes = { "read-only": "Read only", ask: "Ask", allow: "Allow" } as
 export interface ShownSession {
   readonly id: string;
   readonly folder: string;
+  /** For the turns of this editor's own prompts: those of others are not its to answer unasked. */
   mode: keyof typeof modes;
+  /** Whether a prompt of this editor began that turn; without a turn: one that runs. */
+  readonly hasPrompted: (turn: number | undefined) => boolean;
 }
 
 export interface Questions {
@@ -63,7 +66,7 @@ export function questionsOf(link: EditorLink, shown: ShownSession): Questions {
     approval: Approval,
     end: AbortSignal,
   ): Promise<Answer | undefined> {
-    const { question, again, step } = approval;
+    const { question, again, step, turn } = approval;
     const { id, folder, mode } = shown;
     const call = describedCall({ folder, step }, approval);
     // The editor knows calls of its own session only.
@@ -71,8 +74,9 @@ export function questionsOf(link: EditorLink, shown: ShownSession): Questions {
     if (question !== undefined) return await elicit(question, call, end);
     // Whether a call runs a second time is always for a person.
     const reason = `the editor's mode is ${mode}`;
-    if (mode === "read-only") return ["deny", { reason }];
-    if (mode === "allow" && again === undefined) return ["approve", { reason }];
+    const isOwn = shown.hasPrompted(session === id ? turn : undefined);
+    if (isOwn && mode === "read-only") return ["deny", { reason }];
+    if (isOwn && mode === "allow" && again === undefined) return ["approve", { reason }];
     const why = again === undefined ? approval.reason : "It was started before: run it again?";
     return await permission(call, why, options, end);
   }

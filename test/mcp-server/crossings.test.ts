@@ -30,7 +30,7 @@ it.each(revisions)(
     waiting.catch(() => {});
     await eventually(() => expect(told).toContain("Step 1"));
     left.abort();
-    await expect(waiting).rejects.toThrow();
+    await expect(waiting).rejects.toThrow(/abort/i);
     for (let asked = 0; asked < 5; asked++) await client.listResources();
     held.open();
     expect(await turn.result).toMatchObject({ finishReason: "stop" });
@@ -124,7 +124,6 @@ it("ends a call whose session is deleted meanwhile", async () => {
   const asked = call(client, { message: "Hi", session: "s" }).catch((error: unknown) => error);
   await held.reached;
   await runtime.delete("s", { cancel: true });
-  const late = new Promise((resolve) => setTimeout(resolve, 3000, "hangs"));
-  expect(await Promise.race([asked, late])).toMatchObject({ isError: true });
+  expect(await asked).toMatchObject({ isError: true });
   await mcp.close();
 });
