@@ -33,7 +33,8 @@ export async function packed(folder: string): Promise<{ file: string; bytes: num
   const { stdout } = await promisify(execFile)(
     "npm",
     isFresh ? [...args, "--ignore-scripts"] : args,
-    { cwd },
+    // In a test's own environment, the studio would be built with what React has for development.
+    { cwd, env: { ...process.env, NODE_ENV: "production" } },
   );
   // The build that npm runs first may speak before the list.
   const [one] = packList.parse(JSON.parse(stdout.slice(stdout.indexOf("[\n"))));
