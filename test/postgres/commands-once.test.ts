@@ -76,7 +76,8 @@ async function onStage(act: (stage: Stage) => Promise<void>, words?: number): Pr
       send: (id, options) => post("/s/queue", { message: id, id, ...options }),
       killBeforeAnswer: async () => {
         const waiting = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-        await expect.poll(async () => (await holder.query(waiting)).rows.length).toBe(1);
+        const held = async (): Promise<number> => (await holder.query(waiting)).rows.length;
+        await expect.poll(held, { timeout: 30_000 }).toBe(1);
         node.kill();
         await holder.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS held`);
         await holder.query(`DROP TRIGGER hold ON ${schema}.commands; DELETE FROM ${schema}.nodes
@@ -85,8 +86,9 @@ async function onStage(act: (stage: Stage) => Promise<void>, words?: number): Pr
     });
     expect((await verifySession(log, "s")).problems).toEqual([]);
   } finally {
-    await runtime.close();
+    // A command that is still held would keep the runtime from closing.
     await holder.end();
+    await runtime.close();
     await log.close();
   }
 }
