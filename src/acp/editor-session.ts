@@ -38,7 +38,8 @@ interface Pending extends PromiseWithResolvers<StopReason> {
   isCancelled?: true;
 }
 
-export function editorSession(link: EditorLink, id: string, folder: string): EditorSession {
+/** @param cwd - The folder that the editor names. The tools of a session work in the folder in which it began. */
+export function editorSession(link: EditorLink, id: string, cwd: string): EditorSession {
   const { use, report } = link;
   /** The prompts of this editor, by the ids of their messages. */
   const prompts = new Map<string, Pending>();
@@ -47,6 +48,7 @@ export function editorSession(link: EditorLink, id: string, folder: string): Edi
   let following = new AbortController();
   let shown: Promise<void> = Promise.resolve();
   let opening: Promise<void> = Promise.resolve();
+  let folder = cwd;
   let place: Place = { folder, step: 0, attempt: 1 };
   /** The position of the event that is shown next; 0 before the first one. */
   let position = 0;
@@ -165,6 +167,9 @@ export function editorSession(link: EditorLink, id: string, folder: string): Edi
     // What the editor has left open is asked again.
     questions.end();
     const view = await use(({ client }) => client.session(id).view());
+    const begunIn = view.summary.metadata?.["cwd"];
+    if (typeof begunIn === "string") folder = begunIn;
+    place = { ...place, folder };
     const step = view.history.findLast((item) => item.kind === "step");
     if (step !== undefined) place = { ...step, folder };
     for (const message of view.queue)
@@ -200,7 +205,9 @@ export function editorSession(link: EditorLink, id: string, folder: string): Edi
 
   const session: EditorSession = {
     id,
-    folder,
+    get folder() {
+      return folder;
+    },
     mode: "ask",
     hasPrompted: (turn) =>
       [...prompts.values()].some((one) =>

@@ -62,9 +62,8 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
         ? await client.createSession(undefined, { metadata: { cwd } })
         : client.session(sessionId),
     );
-    const folder = await folderOf(id, cwd, link);
     const known = sessions.get(id);
-    const session = known ?? editorSession(link, id, folder);
+    const session = known ?? editorSession(link, id, cwd);
     // Another request for it may come before it is open.
     sessions.set(id, session);
     await session.open(replays).catch((error: unknown) => {
@@ -170,12 +169,6 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
 interface Opening {
   readonly cwd: string;
   readonly mcpServers?: readonly unknown[] | undefined;
-}
-
-/** That in which the tools of a session work, whatever an editor says that opens it later. */
-async function folderOf(id: string, cwd: string, { use }: EditorLink): Promise<string> {
-  const { metadata } = (await use(({ client }) => client.session(id).view())).summary;
-  return typeof metadata?.["cwd"] === "string" ? metadata["cwd"] : cwd;
 }
 
 interface Settings {

@@ -1,4 +1,4 @@
-/** What an editor is told of a session: the updates of the protocol for its events, and for its history. Pure. */
+/** Makes the protocol's updates from the events of a session, and from its history. Pure. */
 
 import { resolve } from "node:path";
 import type {

@@ -17,8 +17,8 @@ export type Ask = (request: Request) => Promise<Response>;
 const aboutItself = /^(?:content-|accept|transfer-|connection$|keep-alive$|mcp-|last-event-id$)/;
 
 /**
- * Sends requests with the headers of a request of the MCP client: its login, the host by which it came and the page that
- * sent it. Over a pipe there is none.
+ * Sends requests with headers of the MCP client's request, so that the routes see its login, host and origin. A client
+ * on a pipe sends no headers.
  */
 export function inNameOf(asking: Request | undefined, ask: Ask): Ask {
   return async (request) => {

@@ -270,7 +270,7 @@ function asksForms(capabilities: unknown): boolean {
   return elicitation !== undefined && (elicitation.form ?? elicitation.url) === elicitation.form;
 }
 
-/** Asks a client of an earlier version, until somebody answers there or elsewhere. False if nobody did. */
+/** Asks a client of an earlier version. The form closes when somebody answers elsewhere. False if nobody answered. */
 async function elicited(
   client: Client,
   session: SessionClient,

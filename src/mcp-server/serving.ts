@@ -33,7 +33,7 @@ export class Serving {
   }
 
   async fetch(request: Request): Promise<Response> {
-    // Who is nobody here gets the refusal of the routes.
+    // A client that may not use the server gets the answer with which the routes refuse it.
     const asked = new Request(new URL("/api/sessions?limit=1", request.url));
     const known = await inNameOf(request, this.#ask)(asked);
     if (!known.ok) return known;

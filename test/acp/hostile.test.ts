@@ -250,3 +250,17 @@ it.each(["..", ".", "é ☃", "%2e%2e", "__proto__", "a b?c#d"])(
     await expect(remove).rejects.toMatchObject(refused);
   },
 );
+
+it("in the mode read-only refuses nothing of what another editor asks for", async () => {
+  await using runtime = await memoryRuntime(writing());
+  await using editor = await editorAt(async () => storeOf(runtime), {
+    permission: async () => "allow",
+  });
+  await using reader = await editorAt(async () => storeOf(runtime));
+  const sessionId = await newSession(editor);
+  await reader.agent.request("session/load", { ...opening, sessionId });
+  const mode = { sessionId, configId: "mode", value: "read-only" };
+  await reader.agent.request("session/set_config_option", mode);
+  await prompt(editor, sessionId, "Write.");
+  expect(JSON.stringify(editor.updates)).toContain("written");
+});

@@ -13,7 +13,7 @@ import { createServer } from "../../server/index.ts";
 import { mentionedFiles } from "../chat/line/mentioned-files.ts";
 import { chooseModel } from "../chat/model/model-choice.ts";
 import { loadModel } from "../chat/model/model-loading.ts";
-import { DONE, reportError, type ExitCode } from "../output/error-report.ts";
+import { DONE, reporter, type ExitCode } from "../output/error-report.ts";
 import { ownStdout, type Output } from "../output/output.ts";
 import { readEnvironment } from "../settings/environment.ts";
 import {
@@ -28,13 +28,7 @@ import type { acpOptions } from "./command-options.ts";
 import type { Given } from "./option-values.ts";
 
 export async function acp(options: Given<typeof acpOptions>, output: Output): Promise<ExitCode> {
-  const report = async (error: unknown): Promise<void> => {
-    try {
-      await reportError(output.progress, error, options.debug);
-    } catch {
-      // An editor that has gone reads nothing more.
-    }
-  };
+  const report = reporter(output.progress, options.debug);
   assertOwnAgent(options);
   using _ = ownStdout();
   const make = await agentMaker(options, resolve(options.dir));
@@ -46,7 +40,7 @@ export async function acp(options: Given<typeof acpOptions>, output: Output): Pr
         make(typeof cwd === "string" ? cwd : process.cwd(), (path, call) =>
           readText(callIdentity(call).session, path),
         ),
-      onWarning: (error) => void report(error),
+      onWarning: report,
     });
     const models = modelsOf(own.runtime, make(process.cwd()).model, options);
     return { client: clientOf(own.runtime), models };
@@ -59,7 +53,7 @@ export async function acp(options: Given<typeof acpOptions>, output: Output): Pr
     }),
     open: (readText) => ownerOr(options, () => open(readText)),
     mentionedFiles,
-    report: (error) => void report(error),
+    report,
   });
   try {
     await Promise.race([served, stopSignal()]);
@@ -73,7 +67,7 @@ export async function acp(options: Given<typeof acpOptions>, output: Output): Pr
 
 /** A client of a runtime of this process. */
 export function clientOf(runtime: Runtime): Client {
-  // Nobody else sends requests.
+  // Only this process sends requests.
   const limits = { bodyBytes: 1e9, openAnswers: 1e4, requestsPerMinute: 1e7 };
   const server = createServer(runtime, { token: false, limits });
   return createClient({

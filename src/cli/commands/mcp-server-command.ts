@@ -7,7 +7,7 @@
 import { resolve } from "node:path";
 import { mcpServerOver } from "../../mcp-server/index.ts";
 import { createServer, type Server } from "../../server/index.ts";
-import { DONE, reportError, type ExitCode } from "../output/error-report.ts";
+import { DONE, reporter, type ExitCode } from "../output/error-report.ts";
 import { ownStdout, type Output } from "../output/output.ts";
 import type { mcpServerOptions } from "./command-options.ts";
 import type { Given } from "./option-values.ts";
@@ -20,7 +20,7 @@ export async function mcpServer(options: Options, output: Output): Promise<ExitC
   using _ = ownStdout();
   await using opened = new AsyncDisposableStack();
   const agent = (await agentMaker(options, resolve(options.dir)))(process.cwd());
-  const onError = (error: unknown): void => void reportError(output.progress, error, options.debug);
+  const onError = reporter(output.progress, options.debug);
   let own: Promise<Server> | undefined;
   const open = async (): Promise<Server> => {
     const served = await servedRuntime(options, { agent, onWarning: onError });

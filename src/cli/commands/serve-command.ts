@@ -183,7 +183,7 @@ export interface ServedRuntime extends AsyncDisposable {
   readonly runtime: Runtime;
 }
 
-/** @throws UsageError for an agent that nobody asks: that of a server answers for its sessions */
+/** @throws UsageError if an agent is named beside a server: the server's own agent answers for its sessions */
 export function assertOwnAgent({
   remote,
   agent,
@@ -213,7 +213,7 @@ export async function servedRuntime(
       hashChain: options.hashChain,
       ...(keys === undefined ? {} : { encryption: { keys } }),
       mcp,
-      // Whoever was connected goes on once a process that was killed or stopped has started again.
+      // A turn that a killed or stopped process left continues when its client comes back.
       recovery: "continue",
       ...given,
     });

@@ -17,7 +17,7 @@ export interface FolderToolsOptions {
   /** Folders to exclude besides `.turnlog`, absolute or relative to the root, such as the store. */
   readonly keepOut?: readonly string[];
   /**
-   * The text of a file that `read_file` reads, where somebody has a newer one than the disk.
+   * Gives `read_file` the text of a file that an editor has changed and not saved.
    * @param options - The second argument of the tool's `execute`
    */
   readonly readText?: ((path: string, options: unknown) => Promise<string | undefined>) | undefined;

@@ -29,6 +29,13 @@ export function refuseIdle(given: Readonly<Record<string, boolean>>, why: string
   if (idle.length > 0) throw new UsageError(`${idle.join(" and ")}${why}`);
 }
 
+/** Reports errors of background work. A reader that has gone is told nothing more. */
+export function reporter(progress: Channel, debug: boolean): (error: unknown) => void {
+  return (cause) => {
+    reportError(progress, cause, debug).catch(() => {});
+  };
+}
+
 /** @param debug - Whether to print the stack and the causes too. */
 export async function reportError(
   progress: Channel,

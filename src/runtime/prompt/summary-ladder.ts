@@ -92,7 +92,7 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       continue;
     }
     // The model that takes over gets the same request.
-    let answer: SummaryAnswer;
+    let answer: LastAnswer;
     for (;;) {
       const name = nameOf(model);
       const successor = (kind: FailureKind): LanguageModel | undefined =>
@@ -100,9 +100,8 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
           ? failover.summarisesNext(prepared, [...failed, name], kind, request.tokens)
           : writer.successor(kind);
       answer = await patientCall(ladder, model, request, successor);
-      const { error, usage } = answer;
+      const { error, kind, usage } = answer;
       if (signal.aborted) break;
-      const kind = error && providerFailure(error, ladder.clock()).kind;
       failover.ended(model, kind);
       const next = kind && successor(kind);
       if (next === undefined) break;
@@ -115,9 +114,8 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       refuse("failed", spent);
       return undefined;
     }
-    if (answer.error !== undefined) {
-      const { error } = answer;
-      const { kind } = providerFailure(error, ladder.clock());
+    const { error, kind } = answer;
+    if (error !== undefined && kind !== undefined) {
       const tooLong = kind === "context-overflow";
       refuse(tooLong ? "overflow" : "failed", { ...(tooLong ? {} : spent), error });
       const refused = refusalCause(error, kind);
@@ -143,13 +141,18 @@ interface Spent {
   readonly error?: StoredError;
 }
 
+interface LastAnswer extends SummaryAnswer {
+  /** Of its error; absent after a cancel. */
+  readonly kind?: FailureKind;
+}
+
 /** Retries temporary failures, as a step does. */
 async function patientCall(
   { recorder, source, prepared: { agent }, signal, clock, timer, random }: Ladder,
   model: LanguageModel,
   request: SummaryRequest,
   successor: (kind: FailureKind) => LanguageModel | undefined,
-): Promise<SummaryAnswer> {
+): Promise<LastAnswer> {
   for (let attempt = 1; ; attempt++) {
     const answer = await callSummariser({
       source,
@@ -164,9 +167,9 @@ async function patientCall(
     const failure = providerFailure(answer.error, clock());
     const { kind } = failure;
     const limits = successor(kind) === undefined ? retryLimits(agent) : hastyLimits(agent, kind);
-    if (attempt >= limits.attempts) return answer;
+    if (attempt >= limits.attempts) return { ...answer, kind };
     const delayMs = retryDelayMs(failure, attempt, random(), limits.delayMs);
-    if (delayMs === undefined) return answer;
+    if (delayMs === undefined) return { ...answer, kind };
     await waited(timer, delayMs, { kind: "summary-retry" }, signal);
   }
 }
