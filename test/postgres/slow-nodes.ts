@@ -8,6 +8,9 @@ import { z } from "zod";
 export interface SlowNode extends AsyncDisposable {
   readonly url: string;
   readonly kill: () => void;
+  /** As a platform freezes a function between two requests. */
+  readonly freeze: () => void;
+  readonly thaw: () => void;
 }
 
 export async function startSlowNode({
@@ -39,6 +42,12 @@ export async function startSlowNode({
     url,
     kill: () => {
       child.kill("SIGKILL");
+    },
+    freeze: () => {
+      child.kill("SIGSTOP");
+    },
+    thaw: () => {
+      child.kill("SIGCONT");
     },
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
