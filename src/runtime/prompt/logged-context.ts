@@ -125,8 +125,8 @@ interface DueStep {
 /**
  * Asks a trigger before each step of a recorded session, with the facts and the times of its log: before a
  * compaction that the session began itself for the step. What the trigger compacts beyond those is taken to save
- * nothing, so that it shows how soon it would compact again.
- * @param options.limits Context windows by model, as in the agent's `context.limits`. Default: the catalogue's.
+ * nothing, so that it shows how soon it would compact again. `limits` are context windows by model, as in the
+ * agent's `context.limits`; the default is the catalogue's.
  * @example
  * const { events } = await readSessionFile("session.jsonl");
  * expect((await dueAt(events, everyTurns(20))).map(({ turn }) => turn)).toEqual([21, 41]);

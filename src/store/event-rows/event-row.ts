@@ -120,7 +120,10 @@ export function* eventRows(
   }
 }
 
-/** As {@link eventRows}, all at once. @throws TurnlogError `EVENT_INVALID` for an event that is not JSON */
+/**
+ * The rows of events that are appended to a session behind `revision`.
+ * @throws TurnlogError `EVENT_INVALID` for an event that is not JSON
+ */
 export function encodedRows(
   codec: Codec,
   session: string,
