@@ -8,7 +8,8 @@ const path = (file: string): string => fileURLToPath(new URL(file, import.meta.u
 await build({
   configFile: false,
   root: path("."),
-  base: "/",
+  // The page lies at `/` of a server, and deeper in the site of the documents.
+  base: "./",
   logLevel: "warn",
   resolve: {
     alias: {

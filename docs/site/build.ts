@@ -3,6 +3,7 @@
  * public name from its docstring. `npm run docs` runs it. A dead link and an unknown name of a docstring fail it.
  */
 
+import { execFileSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -39,6 +40,9 @@ for (const file of globSync(documents, { cwd: root })) {
     cpSync(source, join(pages, "public", relative(root, source)), { recursive: true });
   }
 }
+const frame = `<iframe src="/studio/index.html#/sessions/fix-flaky-test?view=prompt&position=197" title="The studio over recorded sessions" loading="lazy" style="width: 100%; height: 640px; border: 1px solid var(--vp-c-divider); border-radius: 8px"></iframe>`;
+const studioPage = join(pages, "docs/studio.md");
+writeFileSync(studioPage, readFileSync(studioPage, "utf8").replace("\n## ", `\n${frame}\n\n## `));
 for (const file of ["docs/images", "docs/peers.svg"])
   cpSync(join(root, file), join(pages, file), { recursive: true });
 
@@ -77,6 +81,7 @@ await build(import.meta.dirname);
 
 // VitePress looks at links to pages only, and takes the names of their sources.
 const site = join(import.meta.dirname, "dist");
+execFileSync(process.execPath, [join(root, "test/studio/record-site.ts"), join(site, "studio")]);
 const dead = globSync("**/*.html", { cwd: site }).flatMap((page) => {
   const links = readFileSync(join(site, page), "utf8").matchAll(/ (?:href|src)="([^"#?]+)/g);
   return [...links].flatMap(([, link = ""]) => {

@@ -5,6 +5,7 @@ import { globSync } from "node:fs";
 import { cp, readFile, symlink } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
+import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
@@ -31,6 +32,9 @@ it.skipIf(!long)(
       const missing = names.split(/\s+/).filter((name) => !page.includes(name));
       expect(missing).toEqual([]);
     }
+    expect(gunzipSync(await readFile(join(site, "studio/answers.bin"))).byteLength).toBeGreaterThan(
+      1e6,
+    );
     const reference = globSync("docs/site/pages/reference/*/*/*.md", { cwd: folder.at("clone") });
     expect(reference.length).toBeGreaterThan(130);
     for (const page of reference) {

@@ -29,17 +29,35 @@ export default defineConfig({
   srcDir: "pages",
   outDir: "dist",
   themeConfig: {
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: {
+          searchOptions: {
+            fuzzy: 0.1,
+            // Who searches wants a guide first, and the reasons last.
+            boostDocument: (id: string) =>
+              id.includes("/decisions/") ? 0.3 : id.startsWith("/docs/") ? 3 : 1,
+          },
+        },
+      },
+    },
     outline: [2, 3],
     nav: [
       { text: "Guides", link: "/docs/" },
       { text: "Reference", link: "/reference/" },
       { text: "Examples", link: "/examples/" },
+      { text: "Studio", link: "/studio/index.html", target: "_self" },
       { text: "Upgrading", link: "/UPGRADING.md" },
     ],
+    // Who learns is not shown the reference, and the other way round.
     sidebar: {
       "/": [
         { text: "Guides", items: guides().map(item) },
+        { text: "Why it is so", items: [{ text: "Decisions", link: "/docs/decisions/" }] },
+      ],
+      "/docs/decisions/": [{ text: "Decisions", items: folder("docs/decisions") }],
+      "/reference/": [
         {
           text: "Reference",
           items: readdirSync(join(pages, "reference"), { withFileTypes: true })
@@ -49,7 +67,6 @@ export default defineConfig({
               link: `/reference/${name}/`,
             })),
         },
-        { text: "Decisions", collapsed: true, items: folder("docs/decisions") },
       ],
     },
   },

@@ -121,7 +121,7 @@ export function App() {
       </a>
       <header className="bar">
         <button type="button" className="brand" onClick={() => go({ page: "home" })}>
-          <img src="/icon.svg" alt="" width="22" height="22" />
+          <img src="./icon.svg" alt="" width="22" height="22" />
           <span>
             <span className="wide-only">turnlog</span> <b>studio</b>
           </span>

@@ -19,7 +19,7 @@ export function SignIn() {
   return (
     <main className="sign-in">
       <form onSubmit={(event) => void submit(event)}>
-        <img src="/icon.svg" alt="" width="40" height="40" />
+        <img src="./icon.svg" alt="" width="40" height="40" />
         <h1>turnlog studio</h1>
         <p>
           This server asks for its token. <code>turnlog serve</code> says in which file it is;{" "}
