@@ -28,6 +28,10 @@ export default defineConfig({
   description: "A durable runtime for LLM agent sessions on the AI SDK.",
   srcDir: "pages",
   outDir: "dist",
+  // The default colors of code are too pale for WCAG AA.
+  markdown: {
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  },
   themeConfig: {
     search: {
       provider: "local",
