@@ -10,7 +10,7 @@ export interface EmulatedScreen {
 }
 
 // oxlint-disable-next-line no-control-regex
-const sequence = /^\u001B\[(\d*)([A-Z]|m)|^\u001B\[[\d;]*m/;
+const sequence = /^\u001B\[(\d*)([A-Z]|m)|^\u001B\[(?:[\d;]*m|\?2026[hl])/;
 
 /** @param columns - Cells in a row; there is no last row. */
 export function emulatedScreen(columns: number): EmulatedScreen {

@@ -117,6 +117,22 @@ describe("a screen with a panel", () => {
     );
   });
 
+  it("writes of a block that fills a wide window the row that grows, and not the rows above it", async () => {
+    const screen = emulatedScreen(200);
+    const sizes: number[] = [];
+    const live = new LiveScreen({
+      write: async (text) => (sizes.push(text.length), await screen.write(text)),
+      columns: () => 200,
+      rows: () => 60,
+    });
+    await live.draw({ lines: ["", "Working", "> typed"], below: 0, column: 7 });
+    const above = Array.from({ length: 50 }, (_, row) => `row ${row} `.padEnd(150, "x"));
+    const deltas = Array.from({ length: 30 }, (_, delta) => `row 50 ${"word ".repeat(delta)}`);
+    for (const last of deltas) await live.write("", [...above, last]);
+    expect(Math.max(...sizes.slice(2))).toBeLessThan(300);
+    expect(screen.rows()).toEqual([...above, deltas.at(-1)?.trimEnd(), "", "Working", "> typed"]);
+  });
+
   it("takes a panel off that a narrower window has wrapped", async () => {
     let width = 40;
     const wide = emulatedScreen(20);

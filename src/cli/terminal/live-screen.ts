@@ -1,6 +1,7 @@
 /**
  * A terminal with a panel in its last rows and new lines above it; between them, rows of a text that may still
- * change. All output must go through here. Each change is one write, so that the screen does not flicker.
+ * change. All output must go through here. Each change is one write and one frame, and leaves alone the rows above
+ * the first that differs, so that the screen does not flicker.
  */
 
 import { breakRow, cellsOf, withoutTabs } from "./cells.ts";
@@ -23,6 +24,8 @@ export interface LiveScreenOptions {
 const emptyPanel: Panel = { lines: [], below: 0, column: 0 };
 
 const ERASE_BELOW = "\u001B[J";
+/** Terminals that know these marks show what is between them at once; others ignore them. */
+const FRAME = ["\u001B[?2026h", "\u001B[?2026l"] as const;
 const ERASE_SCREEN = "\u001B[H\u001B[2J";
 // oxlint-disable-next-line no-control-regex
 const style = /\u001B\[([\d;]*)m/g;
@@ -35,6 +38,12 @@ export class LiveScreen {
   /** Rows that may still change, each at most as wide as the screen was. */
   #changing: readonly string[] = [];
   #panel: Panel = emptyPanel;
+  /** What was drawn last, and the line of the cursor in it. */
+  #drawn: { readonly lines: readonly string[]; readonly at: number; readonly columns: number } = {
+    lines: [""],
+    at: 0,
+    columns: 0,
+  };
 
   constructor(options: LiveScreenOptions) {
     this.#options = options;
@@ -42,7 +51,6 @@ export class LiveScreen {
 
   /** Writes a text that stays. The rows take the place of those of the last call. */
   write(text: string, changing: readonly string[] = []): Promise<void> {
-    const erase = this.#erase();
     this.#changing = changing;
     const lines = `${this.#open}${text}`.replaceAll("\r\n", "\n").split("\n");
     const last = lines.pop() ?? "";
@@ -60,18 +68,16 @@ export class LiveScreen {
       open = activeStyle(row) + rest;
     }
     this.#open = open;
-    return this.#options.write(erase + ended + this.#drawn());
+    return this.#replace(ended, this.#panel);
   }
 
   draw(panel: Panel): Promise<void> {
-    const erase = this.#erase();
-    this.#panel = panel;
-    return this.#options.write(erase + this.#drawn());
+    return this.#replace("", panel);
   }
 
   /** Erases the screen, and redraws the changing rows at its top. */
   clear(): Promise<void> {
-    return this.#options.write(ERASE_SCREEN + this.#drawn());
+    return this.#show(ERASE_SCREEN, this.#lines(), 0);
   }
 
   /** Removes the panel, keeps the rows above it, and ends the unfinished line. */
@@ -81,24 +87,38 @@ export class LiveScreen {
     if (cellsOf(this.#open) > 0) await this.write("\n");
   }
 
-  /** Moves to the start of the unfinished line's last row, at any width. */
-  #erase(): string {
-    const { lines, below, column } = this.#panel;
+  /** Shows a text that stays, and the drawing with this panel, in place of the last drawing; at any width. */
+  #replace(ended: string, panel: Panel): Promise<void> {
     const columns = this.#options.columns();
-    const rows = (line: string): number => Math.max(1, Math.ceil(cellsOf(line) / columns));
-    const drawn = this.#lines();
-    let up = drawn.slice(0, -1 - below).reduce((sum, line) => sum + rows(line), 0);
-    if (lines.length > 0) up += Math.floor(column / columns);
-    else if (this.#changing.length > 0) up += rows(drawn.at(-1) ?? "") - 1;
-    return `\r${up > 0 ? `\u001B[${up}A` : ""}${ERASE_BELOW}`;
+    const { lines: old, at } = this.#drawn;
+    const line = old[at] ?? "";
+    const cells = this.#panel.lines.length > 0 ? this.#panel.column : cellsOf(line) - 1;
+    this.#panel = panel;
+    const lines = `${ended}${this.#lines().join("\n")}`.split("\n");
+    const most = this.#drawn.columns === columns ? Math.min(at, lines.length - 1) : 0;
+    let same = 0;
+    while (same < most && lines[same] === old[same]) same++;
+    const rows = (one: string): number => Math.max(1, Math.ceil(cellsOf(one) / columns));
+    const up = old
+      .slice(same, at)
+      .reduce((sum, one) => sum + rows(one), Math.floor(Math.max(0, cells) / columns));
+    return this.#show(`\r${up > 0 ? `\u001B[${up}A` : ""}${ERASE_BELOW}`, lines, same);
   }
 
-  #drawn(): string {
-    const { lines, below, column } = this.#panel;
-    const drawn = this.#lines().join("\n");
-    if (lines.length === 0) return drawn;
+  /** Writes the lines after the first ones, which stay, and moves the cursor to its place. */
+  #show(erase: string, lines: readonly string[], same: number): Promise<void> {
+    const { lines: inPanel, below, column } = this.#panel;
+    const drawn = this.#lines();
+    const isPanel = inPanel.length > 0;
+    this.#drawn = {
+      lines: drawn,
+      at: drawn.length - 1 - (isPanel ? below : 0),
+      columns: this.#options.columns(),
+    };
     const up = below > 0 ? `\u001B[${below}A` : "";
-    return `${drawn}\r${up}${column > 0 ? `\u001B[${column}C` : ""}`;
+    const place = isPanel ? `\r${up}${column > 0 ? `\u001B[${column}C` : ""}` : "";
+    const text = activeStyle(lines.slice(0, same).join("\n")) + lines.slice(same).join("\n");
+    return this.#options.write(FRAME[0] + erase + text + place + FRAME[1]);
   }
 
   /** The rows that are redrawn with each change. */
