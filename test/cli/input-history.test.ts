@@ -69,3 +69,44 @@ it("a session's earlier messages are among them, without the files that came alo
   chat.type("\u0004");
   await chat.ended;
 });
+
+describe("Ctrl-R", () => {
+  const [CTRL_R, ESCAPE] = ["\u0012", "\u001B\u001B"];
+  const line = (text: string): RegExp => new RegExp(`Ctrl-D leaves[^>]*\\n> ${text}$`, "m");
+
+  it("finds the newest line with a text, then older ones, and takes one into the line at Enter", async () => {
+    await using chat = await chatStage({ model: scriptedModel([]) });
+    for (const typed of ["/at 1", "/queue", "/at 2", "/cost"]) chat.type(`${typed}${ENTER}`);
+    await chat.until(/^The chat stays at 1\.$/m);
+    chat.type(`half${CTRL_R}AT`);
+    await chat.until(/^Search "AT"\.[^]*\n> \/at 2$/m);
+    chat.type(`${CTRL_R}`);
+    await chat.until(/^Search "AT"\.[^]*\n> \/at 1$/m);
+    chat.type(CTRL_R);
+    await chat.until(/^Search "AT": no other line has it\.[^]*\n> \/at 1$/m);
+    chat.type("\u007F\u007Fqu");
+    await chat.until(/^Search "qu"\.[^]*\n> \/queue$/m);
+    chat.type(ENTER);
+    await chat.until(line("/queue"));
+    expect(chat.screen()).not.toContain("Search");
+    chat.type("\u0004");
+    chat.interrupt();
+    chat.type("\u0004");
+    await chat.ended;
+  });
+
+  it.each([
+    ["Esc", ESCAPE],
+    ["Ctrl-G", "\u0007"],
+    ["Ctrl-C", undefined],
+  ])("gives up at %s, with the line as it was", async (_key, keys) => {
+    await using chat = await chatStage({ model: scriptedModel([]) });
+    chat.type(`/queue${ENTER}`);
+    await chat.until(/^No message waits/m);
+    chat.type(`half${CTRL_R}que`);
+    await chat.until(/^Search "que"[^]*\n> \/queue$/m);
+    if (keys === undefined) chat.interrupt();
+    else chat.type(keys);
+    await chat.until(line("half"));
+  });
+});

@@ -27,6 +27,7 @@ describe("keys", () => {
     ["\u0004", "ctrl-d"],
     ["\u0007", "ctrl-g"],
     ["\f", "ctrl-l"],
+    ["\u0012", "ctrl-r"],
     ["\u001A", "ctrl-z"],
     ["\u007F", "backspace"],
     ["\b", "backspace"],

@@ -104,6 +104,7 @@ export class Chat {
     if (this.#editor.isOpen) return;
     this.#hint = undefined;
     this.#asksToLeave = false;
+    if (this.#line.searchBy(key)) return this.redraw();
     if (key.kind === "press" && this.#isCommandKey(key.name)) return;
     this.#line.edit(key);
     this.redraw();
@@ -113,6 +114,10 @@ export class Chat {
   interrupt(): "taken" | "leave" {
     if (this.#editor.isOpen) return "taken";
     this.#hint = undefined;
+    if (this.#line.searchBy({ kind: "press", name: "escape" })) {
+      this.redraw();
+      return "taken";
+    }
     if (!this.#isIdle) return this.#cancelNext() ? "taken" : "leave";
     if (this.#asksToLeave) this.#left.resolve();
     this.#asksToLeave = this.#line.text === "";
@@ -124,12 +129,11 @@ export class Chat {
 
   redraw(): void {
     if (this.#editor.isOpen) return;
-    const { draft, completion } = this.#line;
+    const { draft, completion, search } = this.#line;
     const { standing, elapsed } = this.#figures;
-    const choices = completion?.choices ?? [];
-    this.#background(() =>
-      this.#screen.draw({ draft, hint: this.#hint, choices, standing, elapsed }),
-    );
+    const choices = search === undefined ? (completion?.choices ?? []) : [];
+    const hint = search === undefined ? this.#hint : searchHint(search);
+    this.#background(() => this.#screen.draw({ draft, hint, choices, standing, elapsed }));
   }
 
   get #isIdle(): boolean {
@@ -311,6 +315,12 @@ export class Chat {
   #background(work: () => Promise<void>): void {
     work().catch((error: unknown) => this.#left.reject(error));
   }
+}
+
+function searchHint({ query, isFound }: NonNullable<TypedLine["search"]>): string {
+  return isFound
+    ? `Search "${query}". Ctrl-R goes on to an older line, Enter takes it, Esc gives up.`
+    : `Search "${query}": no other line has it. Enter takes this one, Esc gives up.`;
 }
 
 /** The events of a session while the chat is in it. */

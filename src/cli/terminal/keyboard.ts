@@ -26,6 +26,7 @@ const presses = {
   "ctrl-d": "ctrl-d",
   "ctrl-g": "ctrl-g",
   "ctrl-l": "ctrl-l",
+  "ctrl-r": "ctrl-r",
   "ctrl-z": "ctrl-z",
   backspace: "backspace",
   delete: "delete",

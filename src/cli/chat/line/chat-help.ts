@@ -7,6 +7,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
   ["Alt-Enter", "begins a new line in what you type (also Ctrl-J)"],
   ["Up, Down", "bring back earlier lines, even from other sessions"],
+  ["Ctrl-R", "searches those lines: Ctrl-R again goes on, Enter takes the line, Esc gives up"],
   [
     "Tab",
     "completes commands, sessions and @files; otherwise steers: the message enters at the next step",

@@ -24,6 +24,8 @@ export class TypedLine {
   readonly #entries = new Map<string, readonly string[] | undefined>();
   #sessions: readonly Choice[] = [];
   #draft: Draft;
+  /** The search in the history, while it lasts. */
+  #search: HistorySearch | undefined;
 
   constructor(options: TypedLineOptions) {
     this.#options = options;
@@ -57,6 +59,41 @@ export class TypedLine {
   /** To the line above or below, from the first and the last to earlier and later messages. */
   step(direction: "up" | "down"): void {
     this.#draft = lineStep(this.#draft, direction) ?? this.#history.step(direction, this.#draft);
+  }
+
+  /** What is searched in the history, and whether the line shows it. */
+  get search(): Pick<HistorySearch, "query" | "isFound"> | undefined {
+    return this.#search;
+  }
+
+  /** Ctrl-R and what follows it, as in bash. False for a key that does what it does without a search. */
+  searchBy(key: Key): boolean {
+    const search = this.#search;
+    if (key.kind === "press" && key.name === "ctrl-r")
+      this.#find(search ?? { query: "", typed: this.#draft, at: undefined, isFound: true });
+    else if (search === undefined) return false;
+    else if (key.kind === "text") this.#find({ ...search, query: search.query + key.text }, true);
+    else if (key.name === "backspace")
+      this.#find({ ...search, query: search.query.slice(0, -1), at: undefined });
+    else {
+      this.#search = undefined;
+      if (key.name === "escape" || key.name === "ctrl-g") this.#draft = search.typed;
+      else return key.name === "enter";
+    }
+    return true;
+  }
+
+  /** Finds an older line, or if `stays` the same one as long as it fits. */
+  #find(search: HistorySearch, stays = false): void {
+    const before = search.at === undefined ? undefined : search.at + (stays ? 1 : 0);
+    const at = search.query === "" ? undefined : this.#history.find(search.query, before);
+    this.#search = {
+      ...search,
+      at: at ?? search.at,
+      isFound: search.query === "" || at !== undefined,
+    };
+    if (at !== undefined) this.#draft = { before: this.#history.line(at), after: "" };
+    else if (search.query === "") this.#draft = search.typed;
   }
 
   /** Adds a sent line to the history. Folders are read again for the next line. */
@@ -107,6 +144,15 @@ export class TypedLine {
   }
 }
 
+interface HistorySearch {
+  readonly query: string;
+  /** What was typed before the search. */
+  readonly typed: Draft;
+  /** The index of the line that was found last; undefined before the first. */
+  readonly at: number | undefined;
+  readonly isFound: boolean;
+}
+
 /** The lines typed before, which Up and Down bring back. Keeps the line that was being typed. */
 export class InputHistory {
   readonly #lines: string[] = [];
@@ -131,6 +177,19 @@ export class InputHistory {
     const older = lines.filter((line, at) => line.trim() !== "" && line !== lines[at + 1]);
     this.#lines.unshift(...older);
     this.#index += older.length;
+  }
+
+  line(at: number): string {
+    return this.#lines[at] ?? "";
+  }
+
+  /** The index of the newest line that has the text, in any case, before an index. */
+  find(text: string, before = this.#lines.length): number | undefined {
+    const wanted = text.toLowerCase();
+    const at = this.#lines
+      .slice(0, before)
+      .findLastIndex((line) => line.toLowerCase().includes(wanted));
+    return at === -1 ? undefined : at;
   }
 
   /** The previous or next line as a draft; the same draft at the ends. */
