@@ -5,6 +5,7 @@ import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
 import type { ChatSession, ChatOptions, ChatPlace } from "./host/chat-session.ts";
 import { emptyDraft } from "../terminal/draft.ts";
 import type { Key } from "../terminal/keyboard.ts";
+import { ShellCommands } from "./acts/shell-command.ts";
 import { TurnCancel } from "./acts/turn-cancel.ts";
 import { OpenEditor } from "./line/text-editor.ts";
 import { helpLines } from "./line/chat-help.ts";
@@ -30,6 +31,7 @@ export class Chat {
   #hint: string | undefined;
   readonly #cancel: TurnCancel;
   readonly #editor = new OpenEditor();
+  readonly #shell = new ShellCommands();
   readonly #figures: SessionFigures;
   /** Whether Ctrl-C was pressed on an empty line: pressing it again leaves. */
   #asksToLeave = false;
@@ -74,6 +76,7 @@ export class Chat {
       await this.#left.promise;
     } finally {
       this.#isOver = true;
+      this.#shell.kill();
       await this.#editor.closed;
       this.#figures[Symbol.dispose]();
       await this.#followed?.stop();
@@ -118,9 +121,12 @@ export class Chat {
       this.redraw();
       return "taken";
     }
+    if (this.#shell.stop()) return "taken";
     if (!this.#isIdle) return this.#cancelNext() ? "taken" : "leave";
     if (this.#asksToLeave) this.#left.resolve();
-    this.#asksToLeave = this.#line.text === "";
+    const isDropped = this.#shell.forget();
+    this.#asksToLeave = this.#line.text === "" && !isDropped;
+    if (isDropped) this.#hint = "The output of your command will not be sent.";
     if (this.#asksToLeave) this.#hint = "Ctrl-C again leaves.";
     this.#line.set(emptyDraft);
     this.redraw();
@@ -239,10 +245,20 @@ export class Chat {
         return await this.#quit();
       case "cancel":
         return await this.#stop(line.mode, line.withdraw);
+      case "shell":
+        return await this.#runShell(line.command);
       default: {
         const { state, columns } = this.#screen;
         const { store } = this.#options;
-        const outcome = await carryOut(line, this.#session, store, state, delivery, columns);
+        const outcome = await carryOut(
+          line,
+          this.#session,
+          store,
+          state,
+          delivery,
+          columns,
+          this.#shell,
+        );
         if (outcome.kind === "hint") this.#hint = outcome.text;
         else if (outcome.kind === "lines") await this.#screen.notes(outcome.lines);
         else if (outcome.kind === "moved") await this.#switchTo(outcome);
@@ -252,6 +268,22 @@ export class Chat {
         }
       }
     }
+  }
+
+  async #runShell(command: string): Promise<void> {
+    if (this.#shell.isRunning) {
+      this.#hint = "A command of yours is running: Ctrl-C ends it.";
+      return;
+    }
+    await this.#screen.notes([`! ${command}`], "bold");
+    this.#hint = "Ctrl-C ends your command.";
+    this.redraw();
+    const ended = await this.#shell.run(command, async (lines) => {
+      if (!this.#isOver) await this.#screen.notes([`  ${lines}`]);
+    });
+    if (this.#isOver) return;
+    if (ended !== "exit code 0") await this.#screen.notes([`  ${ended}`], "yellow");
+    this.#hint = "The output goes with your next message; Ctrl-C takes it back.";
   }
 
   async #show(event: SessionEvent): Promise<void> {

@@ -13,6 +13,7 @@ import {
   conversationOf,
 } from "../screen/conversation-state.ts";
 import { mentionedFiles } from "../line/mentioned-files.ts";
+import type { ShellCommands } from "./shell-command.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 import { carryOutTravel } from "./time-travel-commands.ts";
 import type { CompactionPreview } from "../../../runtime/index.ts";
@@ -27,7 +28,7 @@ import { lastMessages, openIssues, newSessionName } from "../host/resumed-sessio
 /** The lines that act on the session; the chat handles the others itself. */
 export type SessionLine = Exclude<
   ChatLine,
-  { readonly kind: "cancel" | "quit" | "help" | "wrong" }
+  { readonly kind: "cancel" | "quit" | "help" | "shell" | "wrong" }
 >;
 
 /** `columns`: of the screen. @throws TurnlogError as the session's commands do; a command too late gives a hint */
@@ -38,13 +39,17 @@ export async function carryOut(
   state: ConversationState,
   delivery: Delivery,
   columns: number,
+  shell: Pick<ShellCommands, "withOutputs">,
 ): Promise<Outcome> {
   switch (line.kind) {
     case "message": {
       const { text } = line;
-      const files = await mentionedFiles(text, process.cwd(), store.servers);
-      const turn = await session.send(files.length === 0 ? text : { text, files }, {
-        delivery: line.delivery ?? delivery,
+      const mentioned = await mentionedFiles(text, process.cwd(), store.servers);
+      const turn = await shell.withOutputs(async (outputs) => {
+        const files = [...outputs, ...mentioned];
+        return await session.send(files.length === 0 ? text : { text, files }, {
+          delivery: line.delivery ?? delivery,
+        });
       });
       return { kind: "sent", turn };
     }

@@ -52,6 +52,7 @@ const commands: readonly (readonly [string, string])[] = [
   ["/at <n>", "shows the session at position n; /at alone shows its present position"],
   ["/exit, /quit", "leaves; a running turn is cancelled, and waiting messages stay"],
   ["@<file>", "anywhere in a message sends the file along; @<address> sends one from the web"],
+  ["!<command>", "runs a command on this machine; its output goes with your next message"],
   ["//…", "sends a message that begins with a slash"],
 ];
 

@@ -67,6 +67,8 @@ export type ChatLine =
   | { readonly kind: "ask"; readonly toolName: string }
   /** So much more, in the unit of the limit that holds the turn. */
   | { readonly kind: "allow"; readonly more: number }
+  /** Runs in the shell of this machine. */
+  | { readonly kind: "shell"; readonly command: string }
   | { readonly kind: "queue" }
   | { readonly kind: "deliver" }
   | { readonly kind: "help" }
@@ -80,6 +82,7 @@ export const ANSWERS = "y, n, n <why>, a (always) or v (never)";
 export function readLine(typed: string, isAsked: boolean): ChatLine {
   const text = typed.trim();
   if (text === "") return { kind: "nothing" };
+  if (typed.startsWith("!")) return readShell(text.slice(1).trim());
   // `//` sends a message that begins with a slash, such as a path.
   if (text.startsWith("//")) return { kind: "message", text: text.slice(1) };
   const command = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text);
@@ -205,6 +208,12 @@ function readCommand(name: string, rest: string): ChatLine {
     default:
       return { kind: "wrong", why: `There is no /${name}; /help lists the commands.` };
   }
+}
+
+function readShell(command: string): ChatLine {
+  return command === ""
+    ? { kind: "wrong", why: "!<command> runs a command; a space before the ! sends it as text." }
+    : { kind: "shell", command };
 }
 
 function answered(answer: Answer): ChatLine {
