@@ -1,8 +1,13 @@
 /** Files in the terminal: with `--attach`, and named in what is typed. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { mentionedFiles, mentionOf } from "../../src/cli/chat/line/mentioned-files.ts";
+import {
+  droppedFiles,
+  mentionedFiles,
+  mentionOf,
+} from "../../src/cli/chat/line/mentioned-files.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { chatStage } from "./chat-stage.ts";
 import { run } from "./command-line.ts";
@@ -133,5 +138,50 @@ describe("what is typed", () => {
     stage.type(`look at @${join(folder.path, "empty.md")}\r`);
     await stage.until(/it is empty[^]*> look at @/);
     expect(stage.left).toEqual([]);
+  });
+});
+
+describe("a file that is dragged on the terminal", () => {
+  it("becomes an attachment, and the name that is shown is that of the file", async () => {
+    await using folder = await temporaryFolder({ "my shot.png": pixel });
+    await using chat = await chatStage({ model: scriptedModel(["I see."]) });
+    chat.type(`what is\u001B[200~'${folder.at("my shot.png")}'\u001B[201~?\r`);
+    await chat.until(/^> \[my shot\.png\]\n[^]*^I see\.$[^]*^Ask about/m);
+    const { history } = await chat.session.view();
+    const [{ content = [] } = {}] = history.filter((item) => item.kind === "user");
+    expect(content).toMatchObject([
+      { type: "file", mediaType: "image/png", filename: "my shot.png" },
+      { type: "text", text: `what is @"${folder.at("my shot.png")}" ?` },
+    ]);
+  });
+
+  it.each([
+    ["one.png", "@one.png "],
+    ["  one.png\n", "@one.png "],
+    ["my shot.PNG", '@"my shot.PNG" '],
+    ["my\\ shot.PNG", '@"my shot.PNG" '],
+    ["'my shot.PNG' one.png", '@"my shot.PNG" @one.png '],
+    ['"my shot.PNG"', '@"my shot.PNG" '],
+    ["'it'\\''s.pdf'", "@it's.pdf "],
+    ["gone.png", undefined],
+    ["one.png is wrong", undefined],
+    ["notes.md", undefined],
+    [" ", undefined],
+  ])("is recognized by its path alone: %j", async (pasted, mentions) => {
+    const names = ["one.png", "my shot.PNG", "it's.pdf", "notes.md"];
+    await using folder = await temporaryFolder(
+      Object.fromEntries(names.map((name) => [name, pixel])),
+    );
+    expect(droppedFiles(pasted, folder.path)).toBe(mentions);
+    const address = pathToFileURL(folder.at("my shot.PNG")).href;
+    expect(droppedFiles(address, folder.path)).toBe(`@"${folder.at("my shot.PNG")}" `);
+  });
+
+  it("stays a path in a command of the person's", async () => {
+    await using folder = await temporaryFolder({ "one.png": pixel });
+    await using chat = await chatStage({ model: scriptedModel([]) });
+    chat.type("!ls ");
+    chat.type(folder.at("one.png"));
+    await chat.until(/^> !ls \/.*one\.png$/m);
   });
 });

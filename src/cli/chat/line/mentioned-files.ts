@@ -3,8 +3,10 @@
  * `@https://example.org/plan.pdf`. Only for typed messages: text from a pipe may name files that the user does not mean.
  */
 
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { TurnlogError } from "../../../events/index.ts";
 
 const MENTION = /(?<=^|[\s([{'])@(?:"(?<quoted>(?:\\"|[^"\n])+)"|(?<plain>[^\s"@][^\s"]*))/g;
@@ -49,6 +51,32 @@ async function pathOf(name: string, folder: string): Promise<string | undefined>
 export function mentionOf(source: string): string {
   const isPlain = !/[\s"]|^@/.test(source);
   return isPlain ? `@${source}` : `@"${source.replaceAll('"', '\\"')}"`;
+}
+
+const DROPPED = /\.(?:png|jpe?g|webp|gif|pdf)$/i;
+/** As a shell would read it. */
+const WORD = /(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g;
+
+/**
+ * Mentions of images and PDFs whose paths are all of a text, as terminals paste what is dragged on them: quoted,
+ * escaped, or as `file:` addresses. Undefined for any other text.
+ */
+export function droppedFiles(text: string, folder: string): string | undefined {
+  const isDropped = (path: string): boolean =>
+    DROPPED.test(path) && existsSync(resolve(folder, path));
+  const whole = text.trim();
+  const paths = isDropped(whole) ? [whole] : (whole.match(WORD) ?? []).map(pathOfWord);
+  if (paths.length === 0 || !paths.every(isDropped)) return undefined;
+  return paths.map((path) => `${mentionOf(path)} `).join("");
+}
+
+function pathOfWord(word: string): string {
+  if (/^file:\/\/\//.test(word)) return fileURLToPath(word);
+  return word.replaceAll(
+    /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g,
+    (_, single?: string, double?: string, escaped?: string) =>
+      single ?? double?.replaceAll(/\\(["\\$`])/g, "$1") ?? escaped ?? "",
+  );
 }
 
 export function isAddress(source: string): boolean {

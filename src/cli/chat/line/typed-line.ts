@@ -6,6 +6,7 @@ import { draftText, edit, emptyDraft, lineStep, type Draft } from "../../termina
 import type { Key } from "../../terminal/keyboard.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import type { ChatStore } from "../host/chat-session.ts";
+import { droppedFiles } from "./mentioned-files.ts";
 import { completionOf, type Choice, type Completion } from "./completion.ts";
 
 export interface TypedLineOptions {
@@ -53,7 +54,14 @@ export class TypedLine {
   }
 
   edit(key: Key): void {
-    this.#draft = edit(this.#draft, key);
+    const { before } = this.#draft;
+    // A command of the person's gets a path as it is.
+    const files =
+      key.kind === "text" && !before.startsWith("!")
+        ? droppedFiles(key.text, this.#options.folder)
+        : undefined;
+    const text = files && (/\S$/.test(before) ? ` ${files}` : files);
+    this.#draft = edit(this.#draft, text === undefined ? key : { kind: "text", text });
   }
 
   /** To the line above or below, from the first and the last to earlier and later messages. */
