@@ -63,6 +63,32 @@ describe("a server that OPENAI_BASE_URL names", () => {
     });
   });
 
+  it.each(["reasoning_content", "reasoning"])(
+    "is shown to reason by its %s, and gets it back with the next request",
+    async (field) => {
+      await using server = await fakeServer((request, response) => {
+        if (request.body.messages?.some(({ role }) => role === "tool") === true)
+          return readsTheFile(request, response);
+        const call = { name: "read_file", arguments: '{"path":"secret.txt"}' };
+        const tool_calls = [{ index: 0, id: "call-1", type: "function", function: call }];
+        return streamChunks(response, [
+          { delta: { role: "assistant", [field]: "Let me " }, finish_reason: null },
+          { delta: { [field]: "look." }, finish_reason: null },
+          { delta: { tool_calls }, finish_reason: null },
+          { delta: {}, finish_reason: "tool_calls" },
+        ]);
+      });
+      await using folder = await temporaryFolder({ "secret.txt": "forty-two" });
+      const ended = await run(["--model", `${server.url}#deep`, "what does secret.txt say?"], {
+        cwd: folder.path,
+      });
+      expect(ended).toMatchObject({ code: 0, stdout: "It says forty-two\n" });
+      expect(ended.stderr).toMatch(/^Let me look\.\n→ read_file/m);
+      const said = server.requests[1]?.body.messages?.find(({ role }) => role === "assistant");
+      expect(said).toMatchObject({ reasoning_content: "Let me look." });
+    },
+  );
+
   it("is asked by the responses protocol when the model says so", async () => {
     await using server = await fakeServer((_request, response) => response.writeHead(418).end());
     await using folder = await temporaryFolder();

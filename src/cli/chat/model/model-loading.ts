@@ -1,6 +1,7 @@
 /** Loads a model, and the package of its provider only. */
 
-import type { LanguageModel } from "ai";
+import type { LanguageModel, LanguageModelMiddleware } from "ai";
+import type { LanguageModelV4StreamPart as StreamPart } from "@ai-sdk/provider";
 import { z } from "zod";
 import { hasCode } from "../../../events/index.ts";
 import { offlineModel } from "../../../models/index.ts";
@@ -14,13 +15,21 @@ import type { ModelChoice } from "./model-choice.ts";
 export async function loadModel(choice: ModelChoice, pace: number): Promise<LanguageModel> {
   switch (choice.kind) {
     case "openai": {
-      const { createOpenAI } = await import("@ai-sdk/openai");
       const { api, modelId, apiKey, baseUrl } = choice;
+      if (api === "chat" && baseUrl !== undefined) {
+        // Unlike OpenAI's own package it reads what such servers add, as `reasoning_content`, and sends it back.
+        const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+        const settings = { name: "openai", apiKey, includeUsage: true };
+        const model = createOpenAICompatible({ ...settings, baseURL: baseUrl })(modelId);
+        const { wrapLanguageModel } = await import("ai");
+        return wrapLanguageModel({ model, middleware: withoutMadeUpError });
+      }
+      const { createOpenAI } = await import("@ai-sdk/openai");
       const openai = createOpenAI({
         apiKey,
         ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
       });
-      return api === "chat" ? openai.chat(modelId) : openai.responses(modelId);
+      return openai.responses(modelId);
     }
     case "google": {
       const { createGoogle } = await import("@ai-sdk/google");
@@ -35,6 +44,27 @@ export async function loadModel(choice: ModelChoice, pace: number): Promise<Lang
       return offlineModel({ delay: pace });
   }
 }
+
+/** The client makes up an error for a stream without an end, as a proxy's page is; the session says more of those. */
+const withoutMadeUpError: LanguageModelMiddleware = {
+  specificationVersion: "v4",
+  async wrapStream({ doStream }) {
+    const { stream, ...answer } = await doStream();
+    const mended = new TransformStream<StreamPart, StreamPart>({
+      transform(part, controller) {
+        const isMadeUp =
+          part.type === "error" &&
+          part.error instanceof Error &&
+          part.error.message === "Response stream ended without a finish reason.";
+        if (isMadeUp) return;
+        const isEndless = part.type === "finish" && part.finishReason.raw === undefined;
+        const finishReason = { unified: "other", raw: undefined } as const;
+        controller.enqueue(isEndless ? { ...part, finishReason } : part);
+      },
+    });
+    return { ...answer, stream: stream.pipeThrough(mended) };
+  },
+};
 
 async function installedModel(name: string, modelId: string): Promise<LanguageModel> {
   const providerSchema = z.object({
