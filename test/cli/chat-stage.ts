@@ -20,6 +20,8 @@ export interface ChatStage extends AsyncDisposable {
   /** Resolves when the rows on the screen match. */
   until(pattern: RegExp): Promise<void>;
   screen(): string;
+  /** What rang the bell or was notified. */
+  readonly rings: readonly string[];
   /** Exit codes with which the chat has left on its own. */
   readonly left: readonly ExitCode[];
   readonly ended: Promise<void>;
@@ -83,6 +85,7 @@ export async function chatStage(
     ended,
     endedIn: running,
     screen: shown,
+    rings: screen.rings,
     interrupt: () => interrupts.press(),
     type: (keys) => keyboard.type(keys),
     until: (pattern) =>

@@ -5,16 +5,20 @@ export interface EmulatedScreen {
   readonly write: (text: string) => Promise<void>;
   /** The rows from the first that was written to, without spaces at their ends. */
   rows(): readonly string[];
+  /** What rang or was notified. */
+  readonly rings: readonly string[];
   /** The row and cell of the cursor, from 0. */
   cursor(): readonly [number, number];
 }
 
 // oxlint-disable-next-line no-control-regex
-const sequence = /^\u001B\[(\d*)([A-Z]|m)|^\u001B\[(?:[\d;]*m|\?2026[hl])/;
+const sequence =
+  /^\u001B\[(\d*)([A-Z]|m)|^\u001B\[(?:[\d;]*m|\?2026[hl])|^(?:\u001B\]9;[^\u0007]*)?\u0007/;
 
 /** @param columns - Cells in a row; there is no last row. */
 export function emulatedScreen(columns: number): EmulatedScreen {
   const cells: string[][] = [[]];
+  const rings: string[] = [];
   let row = 0;
   let column = 0;
 
@@ -42,12 +46,14 @@ export function emulatedScreen(columns: number): EmulatedScreen {
   }
 
   return {
+    rings,
     write: async (text) => {
       let rest = text;
       while (rest !== "") {
         const found = sequence.exec(rest);
         if (found !== null) {
           const [whole, count, command] = found;
+          if (whole.endsWith("\u0007")) rings.push(whole);
           if (command !== undefined && command !== "m") obey(Number(count) || 1, command);
           rest = rest.slice(whole.length);
         } else if (rest.startsWith("\r")) {

@@ -72,6 +72,9 @@ export interface ChatRun extends StorePlace {
   readonly choiceOf: (name: string) => ModelChoice;
   /** The command of the person's editor. */
   readonly editor: string | undefined;
+  /** Whether nothing rings. */
+  readonly quiet?: boolean;
+  readonly showsNotices: boolean;
   /** Milliseconds before each word of the offline model. */
   readonly pace: number;
   readonly allowWrite: boolean;
@@ -331,6 +334,7 @@ async function runSession(
       interrupts,
       editor,
       debug,
+      ...(run.quiet === true ? {} : { notice: run.showsNotices ? "osc-9" : "bell" }),
       // The user sees the attachments in the line, and can remove them before sending.
       draft: goesOn?.draft ?? attach.map((source) => `${mentionOf(source)} `).join(""),
     });

@@ -18,6 +18,14 @@ import { isShownByEvents, isWrongCommand, type Moved } from "./acts/command-outc
 import { earlierInputs } from "./host/resumed-session.ts";
 import { SessionFigures } from "./screen/session-figures.ts";
 
+/** A turn that takes longer calls the person back. */
+const LONG_MS = 10_000;
+const callsBack: Partial<Readonly<Record<SessionEvent["type"], string>>> = {
+  "turn.ended": "is done",
+  "tool.approval-requested": "asks",
+  "turn.held": "asks",
+};
+
 export class Chat {
   readonly #options: ChatOptions;
   readonly #screen: ChatScreen;
@@ -33,6 +41,8 @@ export class Chat {
   readonly #editor = new OpenEditor();
   readonly #shell = new ShellCommands();
   readonly #figures: SessionFigures;
+  /** When a key was pressed last. */
+  #touchedAt = performance.now();
   /** Whether Ctrl-C was pressed on an empty line: pressing it again leaves. */
   #asksToLeave = false;
   /** Whether the person has left: the chat then writes nothing. */
@@ -104,6 +114,7 @@ export class Chat {
   }
 
   press(key: Key): void {
+    this.#touchedAt = performance.now();
     if (this.#editor.isOpen) return;
     this.#hint = undefined;
     this.#asksToLeave = false;
@@ -293,12 +304,22 @@ export class Chat {
     this.#cancel.follow(event);
     // Deltas do not change the panel.
     if (event.type.endsWith("-delta")) return;
+    const calls = callsBack[event.type];
+    if (calls !== undefined) this.#callBack(calls);
     this.#figures.follow(this.#isIdle);
     if (event.type === "turn.ended") {
       this.#hint = undefined;
       this.#measure(true);
     }
     this.redraw();
+  }
+
+  /** Calls the person back who has been away from a turn for long. */
+  #callBack(what: string): void {
+    const { notice } = this.#options;
+    const away = Math.min(performance.now() - this.#touchedAt, this.#figures.elapsed ?? 0);
+    if (notice === undefined || away < LONG_MS) return;
+    this.#background(() => this.#screen.ring(notice, `turnlog: ${this.#session.id} ${what}`));
   }
 
   /** Cancels by the next mode; false if the turn is already stopping at once. */

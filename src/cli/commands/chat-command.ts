@@ -39,6 +39,7 @@ type Settings = Pick<
   | "mcp"
   | "pace"
   | "editor"
+  | "showsNotices"
   | "choiceOf"
 >;
 
@@ -120,7 +121,7 @@ async function heededOwner(
 async function settingsOf(options: AgentOptions, { progress }: Output): Promise<Settings> {
   const { model, json, mcp: commands = [], mcpConfig: file } = options;
   const environment = readEnvironment(process.env);
-  const { startedBy, instructions, compaction, editor } = environment;
+  const { startedBy, instructions, compaction, editor, showsNotices } = environment;
   const choice = chooseModel(model, environment);
   // A program that reads JSON cannot answer questions.
   const canAsk = isatty(0) && progress.isTerminal && !json;
@@ -128,7 +129,18 @@ async function settingsOf(options: AgentOptions, { progress }: Output): Promise<
   // Only a person sees the words come.
   const pace = options.pace ?? (canAsk ? humanPace : 0);
   const choiceOf = (name: string) => chooseModel(name, environment);
-  return { startedBy, choice, choiceOf, instructions, compaction, canAsk, mcp, pace, editor };
+  return {
+    startedBy,
+    choice,
+    choiceOf,
+    instructions,
+    compaction,
+    canAsk,
+    mcp,
+    pace,
+    editor,
+    showsNotices,
+  };
 }
 
 /** @throws UsageError for a file that cannot be attached */

@@ -50,6 +50,7 @@ export const chatOptions = [
     "attach a file to the message, by path or address (repeatable)",
     collect,
   ),
+  option("--quiet", "do not ring the terminal's bell when a long turn ends or asks"),
   ...agentOptions,
 ] as const;
 /** Of commands whose agent answers others. */

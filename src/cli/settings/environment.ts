@@ -15,6 +15,8 @@ export interface Environment {
   readonly compaction?: ContextStrategy | undefined;
   /** The command of the person's editor. */
   readonly editor?: string | undefined;
+  /** Whether the terminal shows the notifications of OSC 9. */
+  readonly showsNotices: boolean;
   /** The command that started this process, to name in hints. */
   readonly startedBy: "turnlog" | "npx turnlog" | "npm start --";
 }
@@ -73,6 +75,8 @@ const schema: z.ZodType<Omit<Environment, "keys">> = z
     VISUAL: text,
     EDITOR: text,
     npm_lifecycle_event: text,
+    TERM_PROGRAM: text,
+    TERM: text,
   })
   .transform((variables) => ({
     openaiBaseUrl: variables.OPENAI_BASE_URL,
@@ -80,6 +84,10 @@ const schema: z.ZodType<Omit<Environment, "keys">> = z
     instructions: variables.INSTRUCTIONS,
     compaction: compactionOf(variables.CONTEXT_STRATEGY, variables.CONTEXT_COMPACTION_THRESHOLD),
     editor: variables.VISUAL ?? variables.EDITOR,
+    showsNotices: /^(?:iTerm\.app|WezTerm|ghostty|xterm-kitty|foot(?:-.*)?)$/.test(
+      // tmux and the like, which pass none on, name themselves.
+      variables.TERM_PROGRAM ?? variables.TERM ?? "",
+    ),
     startedBy: startedBy(variables.npm_lifecycle_event),
   }));
 

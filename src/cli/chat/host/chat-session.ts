@@ -157,6 +157,8 @@ export interface ChatOptions {
   readonly editText?: (text: string) => Promise<string | undefined>;
   /** Gives the terminal back to the shell until the person returns. Absent where none can do that. */
   readonly suspend?: () => Promise<void>;
+  /** How the terminal calls the person back after a long turn. Absent: not at all. */
+  readonly notice?: "bell" | "osc-9";
   /** Whether to print the stacks of errors. */
   readonly debug: boolean;
 }

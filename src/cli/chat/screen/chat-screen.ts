@@ -3,6 +3,7 @@
 import type { SessionEvent } from "../../../events/index.ts";
 import { reportError } from "../../output/error-report.ts";
 import type { Output, Channel } from "../../output/output.ts";
+import { visibleName } from "../../output/visible-text.ts";
 import type { LiveScreen } from "../../terminal/live-screen.ts";
 import { questionLines } from "../../wording/event-lines.ts";
 import { usualLengths } from "../../wording/wording.ts";
@@ -14,6 +15,8 @@ import { writingBy } from "../../output/interleaved-output.ts";
 
 /** Most characters of a message that are shown again: pasted texts may be long. */
 const MESSAGE_LENGTH = 1000;
+
+const BELL = "\u0007";
 
 export interface ChatScreenOptions {
   readonly output: Output;
@@ -94,6 +97,12 @@ export class ChatScreen {
     const { progress } = this.#options.output;
     const style = progress.style.bind(progress);
     await this.#live.draw(panel({ ...typed, state: this.#state, ...windowOf(progress), style }));
+  }
+
+  /** Rings the bell, or shows the words where the terminal can. */
+  async ring(notice: "bell" | "osc-9", words: string): Promise<void> {
+    const sequence = notice === "bell" ? BELL : `\u001B]9;${visibleName(words)}${BELL}`;
+    await this.#options.output.progress.write(sequence);
   }
 
   /** Erases what the terminal shows; the next drawing is on top. */
