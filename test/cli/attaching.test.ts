@@ -148,8 +148,7 @@ describe("a file that is dragged on the terminal", () => {
     chat.type(`what is\u001B[200~'${folder.at("my shot.png")}'\u001B[201~?\r`);
     await chat.until(/^> \[my shot\.png\]\n[^]*^I see\.$[^]*^Ask about/m);
     const { history } = await chat.session.view();
-    const [{ content = [] } = {}] = history.filter((item) => item.kind === "user");
-    expect(content).toMatchObject([
+    expect(history.find((item) => item.kind === "user")?.content).toMatchObject([
       { type: "file", mediaType: "image/png", filename: "my shot.png" },
       { type: "text", text: `what is @"${folder.at("my shot.png")}" ?` },
     ]);
@@ -183,5 +182,6 @@ describe("a file that is dragged on the terminal", () => {
     chat.type("!ls ");
     chat.type(folder.at("one.png"));
     await chat.until(/^> !ls \/.*one\.png$/m);
+    expect(chat.screen()).not.toContain("@");
   });
 });

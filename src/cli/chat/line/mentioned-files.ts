@@ -71,7 +71,7 @@ export function droppedFiles(text: string, folder: string): string | undefined {
 }
 
 function pathOfWord(word: string): string {
-  if (/^file:\/\/\//.test(word)) return fileURLToPath(word);
+  if (word.startsWith("file:///")) return fileURLToPath(word);
   return word.replaceAll(
     /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g,
     (_, single?: string, double?: string, escaped?: string) =>
