@@ -80,7 +80,7 @@ describe("Ctrl-R", () => {
     await chat.until(/^The chat stays at 1\.$/m);
     chat.type(`half${CTRL_R}AT`);
     await chat.until(/^Search "AT"\.[^]*\n> \/at 2$/m);
-    chat.type(`${CTRL_R}`);
+    chat.type(CTRL_R);
     await chat.until(/^Search "AT"\.[^]*\n> \/at 1$/m);
     chat.type(CTRL_R);
     await chat.until(/^Search "AT": no other line has it\.[^]*\n> \/at 1$/m);
@@ -108,5 +108,6 @@ describe("Ctrl-R", () => {
     if (keys === undefined) chat.interrupt();
     else chat.type(keys);
     await chat.until(line("half"));
+    expect(chat.screen()).not.toContain("Search");
   });
 });
