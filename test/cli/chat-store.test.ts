@@ -79,15 +79,20 @@ describe("a chat among the sessions of its store", () => {
         current = name;
       },
       apply: async (session) => void applied.push(session),
+      names: ["offline", "openai:y"],
     });
     await using second = await chatStage(agentOf(["reply"]), 80, undefined, { store });
     second.type(`/model${ENTER}`);
     await second.until(/^offline answers\. \/model <model> changes that/m);
+    second.type("\u001B[B\u001B[B");
+    await second.until(/^ {2}\/model offline\n› \/model openai:y$/m);
+    second.type(ENTER);
+    await second.until(/^From now on openai:y answers\.$/m);
     second.type(`/model openai:x${ENTER}`);
     await second.until(/^From now on openai:x answers\.$/m);
     second.type(`/new talk${ENTER}`);
     await second.until(/^This is now talk/m);
-    expect(applied).toEqual(["one", "talk"]);
+    expect(applied).toEqual(["one", "one", "talk"]);
   });
 
   it("shows the tokens and the cost of the session", async () => {

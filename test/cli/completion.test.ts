@@ -13,6 +13,8 @@ const names = {
     { name: "talk-1", what: "zod" },
     { name: "talk-2", what: "" },
   ],
+  models: [{ name: "offline", what: "" }],
+  form: [],
   entries: (folder: string) => folders[folder],
 };
 
@@ -56,6 +58,37 @@ describe("completion", () => {
       expect(complete(before)).toBeUndefined();
     },
   );
+
+  const form = [
+    { name: "seats", what: "how many", values: [] },
+    { name: "class", what: "", values: ["first", "second"] },
+    { name: "cl-2", what: "", values: [] },
+  ];
+  it.each([
+    ["", "", ["seats", "class", "cl-2"]],
+    ["cla", "class=", ["class"]],
+    ["seats=2, ", "seats=2, cl", ["class", "cl-2"]],
+    ["seats=2, class=", "seats=2, class=", ["first", "second"]],
+    ["seats=2,class=f", "seats=2,class=first", ["first"]],
+    ["seats=", undefined, []],
+    ["what for?", undefined, []],
+  ])("of the fields and values of a form: %j becomes %j", (before, line, choices) => {
+    const found = completionOf({ before, after: "" }, { ...names, form });
+    expect(found?.completed.before).toBe(line);
+    expect(found?.choices.map(({ name }) => name) ?? []).toEqual(choices);
+  });
+
+  it.each([
+    ["/", "/steer", "/steer "],
+    ["/resume t", "talk-2", "/resume talk-2 "],
+    ["see @", "my notes.md", 'see @"my notes.md" '],
+    ["see @", "src/", "see @src/"],
+    ['see @"', "README.md", "see @README.md "],
+  ])("%j with %s is %j", (before, name, line) => {
+    const found = completionOf({ before, after: "" }, names);
+    expect(found?.choices.map((one) => one.name)).toContain(name);
+    expect(found?.with({ name, what: "" }).before).toBe(line);
+  });
 
   it("offers no hidden file to those who did not type the dot, and nothing in the middle of a word", () => {
     expect(complete("@")?.choices).not.toContain(".env");

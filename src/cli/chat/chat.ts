@@ -8,13 +8,14 @@ import type { Key } from "../terminal/keyboard.ts";
 import { ShellCommands } from "./acts/shell-command.ts";
 import { TurnCancel } from "./acts/turn-cancel.ts";
 import { OpenEditor } from "./line/text-editor.ts";
-import { helpLines } from "./line/chat-help.ts";
+import { answerChoices, helpLines } from "./line/chat-help.ts";
 import { readLine, type ChatLine } from "./line/chat-line.ts";
-import { TypedLine } from "./line/typed-line.ts";
+import { TypedLine, type Offer } from "./line/typed-line.ts";
 import { carryOut } from "./acts/slash-commands.ts";
 import { ChatScreen } from "./screen/chat-screen.ts";
 import { conversationOf, questionsOf } from "./screen/conversation-state.ts";
 import { isShownByEvents, isWrongCommand, type Moved } from "./acts/command-outcome.ts";
+import { formFields } from "../wording/event-lines.ts";
 import { earlierInputs } from "./host/resumed-session.ts";
 import { SessionFigures } from "./screen/session-figures.ts";
 
@@ -41,6 +42,8 @@ export class Chat {
   readonly #editor = new OpenEditor();
   readonly #shell = new ShellCommands();
   readonly #figures: SessionFigures;
+  /** What the last line listed, by the command that takes one of it. */
+  #listed: "/resume" | "/model" | undefined;
   /** When a key was pressed last. */
   #touchedAt = performance.now();
   /** Whether Ctrl-C was pressed on an empty line: pressing it again leaves. */
@@ -146,11 +149,11 @@ export class Chat {
 
   redraw(): void {
     if (this.#editor.isOpen) return;
-    const { draft, completion, search } = this.#line;
+    this.#line.offer(this.#offer());
+    const { draft, choices, chosen, search } = this.#line;
     const { standing, elapsed } = this.#figures;
-    const choices = search === undefined ? (completion?.choices ?? []) : [];
     const hint = search === undefined ? this.#hint : searchHint(search);
-    this.#background(() => this.#screen.draw({ draft, hint, choices, standing, elapsed }));
+    this.#background(() => this.#screen.draw({ draft, hint, choices, chosen, standing, elapsed }));
   }
 
   get #isIdle(): boolean {
@@ -161,7 +164,8 @@ export class Chat {
   #isCommandKey(name: Extract<Key, { readonly kind: "press" }>["name"]): boolean {
     switch (name) {
       case "enter":
-        this.#enter("follow-up");
+        if (this.#line.take() === "begun") this.redraw();
+        else this.#enter("follow-up");
         return true;
       case "tab":
         this.#tab();
@@ -181,7 +185,7 @@ export class Chat {
         this.redraw();
         return true;
       case "escape":
-        if (!this.#isIdle) this.#cancelNext();
+        if (!this.#line.unchoose() && !this.#isIdle) this.#cancelNext();
         this.redraw();
         return true;
       case "ctrl-d":
@@ -195,7 +199,7 @@ export class Chat {
 
   /** Completes the line, or else steers the running turn: at rest nothing can be steered. */
   #tab(): void {
-    const isCompleted = this.#line.complete();
+    const isCompleted = this.#line.take() !== undefined || this.#line.complete();
     if (!isCompleted && !this.#isIdle) return this.#enter("steer");
     if (!isCompleted) this.#hint = "Enter sends. Tab completes, or steers while the agent works.";
     this.redraw();
@@ -228,6 +232,7 @@ export class Chat {
     const isAsked = delivery === "follow-up" && questionsOf(this.#screen.state).length > 0;
     const line = readLine(text, isAsked);
     if (line.kind !== "wrong") this.#line.set(emptyDraft);
+    this.#list(line);
     if (line.kind !== "wrong" && line.kind !== "answer") this.#line.add(text);
     const done = this.#order.run(line, async () => {
       try {
@@ -243,6 +248,26 @@ export class Chat {
     });
     this.#background(() => done);
     this.redraw();
+  }
+
+  /** What Down offers on an empty line: answers to the open question, else what was just listed. */
+  #offer(): Offer {
+    const [open] = questionsOf(this.#screen.state);
+    if (open === undefined) {
+      const choices = this.#listed === undefined ? [] : this.#line.linesOf(this.#listed);
+      return { about: this.#listed ?? "", choices, form: [] };
+    }
+    const { question, asked } = open;
+    const form = formFields(question);
+    // Only the calls of tools can be answered for good.
+    const choices = answerChoices.slice(0, question === undefined ? undefined : 2);
+    return { about: `call ${asked}`, choices: form.length > 0 ? [] : choices, form };
+  }
+
+  #list(line: ChatLine): void {
+    if (line.kind === "sessions") this.#listed = "/resume";
+    else this.#listed = line.kind === "model" && line.model === undefined ? "/model" : undefined;
+    if (this.#listed !== undefined) this.#background(() => this.#line.learn(this.#options.store));
   }
 
   async #carryOut(line: ChatLine, delivery: Delivery): Promise<void> {

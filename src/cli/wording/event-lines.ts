@@ -421,6 +421,19 @@ export function questionLines({ toolName, input, reason, question }: ToldCall): 
   ];
 }
 
+/** The fields of a form that waits for an answer, with their values if they are few. */
+export function formFields(
+  question: CallQuestion | undefined,
+): readonly { readonly name: string; readonly what: string; readonly values: readonly string[] }[] {
+  if (question?.kind !== "form") return [];
+  const { properties } = formSchema.parse(question.schema);
+  return Object.entries(properties).map(([name, { type, enum: choices, description }]) => ({
+    name,
+    what: description ?? choices?.join(" | ") ?? type ?? "",
+    values: choices ?? (type === "boolean" ? ["true", "false"] : []),
+  }));
+}
+
 /** What a running call asks, and how it is answered. */
 export function askedWords(question: CallQuestion): string {
   const { from } = question;

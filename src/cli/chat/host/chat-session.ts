@@ -76,6 +76,8 @@ export interface ChatStore {
 export interface ChatModels {
   /** Its name, in the form of `--model`. */
   readonly current: string;
+  /** Names to choose from: those that can be used without looking them up. */
+  readonly names: readonly string[];
   /** Changes the model of a session, and of those opened later. @throws UsageError for a name that cannot be used */
   change(session: string, name: string): Promise<void>;
   /** Gives a session the model that was chosen since the start. */

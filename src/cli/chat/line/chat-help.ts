@@ -6,7 +6,7 @@ import { compactionWays } from "./chat-line.ts";
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
   ["Alt-Enter", "begins a new line in what you type (also Ctrl-J)"],
-  ["Up, Down", "bring back earlier lines, even from other sessions"],
+  ["Up, Down", "bring back earlier lines, even from other sessions; Down chooses in lists"],
   ["Ctrl-R", "searches those lines: Ctrl-R again goes on, Enter takes the line, Esc gives up"],
   [
     "Tab",
@@ -55,6 +55,10 @@ const commands: readonly (readonly [string, string])[] = [
   ["!<command>", "runs a command on this machine; its output goes with your next message"],
   ["//…", "sends a message that begins with a slash"],
 ];
+
+/** The answers without further words, to choose from. */
+export const answerChoices: readonly { readonly name: string; readonly what: string }[] =
+  answers.map(([names, what]) => ({ name: names.slice(0, 1), what }));
 
 /** The commands, to complete. Answers name theirs in the text about them. */
 export const commandNames: readonly { readonly name: string; readonly what: string }[] = [

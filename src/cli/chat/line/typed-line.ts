@@ -7,7 +7,7 @@ import type { Key } from "../../terminal/keyboard.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import type { ChatStore } from "../host/chat-session.ts";
 import { droppedFiles } from "./mentioned-files.ts";
-import { completionOf, type Choice, type Completion } from "./completion.ts";
+import { completionOf, type Choice, type Completion, type FormField } from "./completion.ts";
 
 export interface TypedLineOptions {
   /** Text in the line at the start. */
@@ -19,11 +19,23 @@ export interface TypedLineOptions {
   readonly onNames: () => void;
 }
 
+/** What an empty line can become. */
+export interface Offer {
+  /** Tells one offer from the next. */
+  readonly about: string;
+  readonly choices: readonly Choice[];
+  readonly form: readonly FormField[];
+}
+
 export class TypedLine {
   readonly #options: TypedLineOptions;
   readonly #history: InputHistory;
   readonly #entries = new Map<string, readonly string[] | undefined>();
   #sessions: readonly Choice[] = [];
+  #models: readonly Choice[] = [];
+  #offer: Offer = { about: "", choices: [], form: [] };
+  /** The index of what the arrow keys have chosen. */
+  #chosen: number | undefined;
   #draft: Draft;
   /** The search in the history, while it lasts. */
   #search: HistorySearch | undefined;
@@ -45,12 +57,60 @@ export class TypedLine {
   get completion(): Completion | undefined {
     return completionOf(this.#draft, {
       sessions: this.#sessions,
+      models: this.#models,
+      form: this.#offer.form,
       entries: (folder) => this.#entriesOf(folder),
     });
   }
 
+  /** What completes the line; on an empty one, what Down offers once it is pressed. */
+  get choices(): readonly Choice[] {
+    if (this.#search !== undefined) return [];
+    return this.completion?.choices ?? (this.#chosen === undefined ? [] : this.#offered);
+  }
+
+  get chosen(): number | undefined {
+    return this.#chosen;
+  }
+
+  get #offered(): readonly Choice[] {
+    return this.text === "" ? this.#offer.choices : [];
+  }
+
   set(draft: Draft): void {
     this.#draft = draft;
+    this.#chosen = undefined;
+  }
+
+  /** Sets what an empty line can become. A choice among other things is given up: Enter would take what nobody saw. */
+  offer(offer: Offer): void {
+    if (offer.about !== this.#offer.about) this.#chosen = undefined;
+
+    this.#offer = offer;
+  }
+
+  /** The lines that go to a session, or change the model. */
+  linesOf(command: "/resume" | "/model"): readonly Choice[] {
+    const named = command === "/resume" ? this.#sessions : this.#models;
+    return named.map(({ name, what }) => ({ name: `${command} ${name}`, what }));
+  }
+
+  /** Puts what is chosen into the line. `whole`: nothing is left to type. Undefined if nothing is chosen. */
+  take(): "begun" | "whole" | undefined {
+    const choice = this.#chosen === undefined ? undefined : this.choices[this.#chosen];
+    const { completion } = this;
+    this.#chosen = undefined;
+    if (choice === undefined) return undefined;
+    this.set(completion?.with(choice) ?? { before: choice.name, after: "" });
+    const isWhole = /^\/(?:resume|model|compact|preview) \S/.test(this.text);
+    return completion === undefined || isWhole ? "whole" : "begun";
+  }
+
+  /** Chooses nothing. False if nothing was chosen. */
+  unchoose(): boolean {
+    const isChosen = this.#chosen !== undefined;
+    this.#chosen = undefined;
+    return isChosen;
   }
 
   edit(key: Key): void {
@@ -61,12 +121,23 @@ export class TypedLine {
         ? droppedFiles(key.text, this.#options.folder)
         : undefined;
     const text = files && (/\S$/.test(before) ? ` ${files}` : files);
-    this.#draft = edit(this.#draft, text === undefined ? key : { kind: "text", text });
+    this.set(edit(this.#draft, text === undefined ? key : { kind: "text", text }));
   }
 
-  /** To the line above or below, from the first and the last to earlier and later messages. */
+  /**
+   * To the line above or below, from the first and the last to earlier and later messages, and from the newest into
+   * the list of what can be chosen.
+   */
   step(direction: "up" | "down"): void {
-    this.#draft = lineStep(this.#draft, direction) ?? this.#history.step(direction, this.#draft);
+    const last = (this.completion?.choices ?? this.#offered).length - 1;
+    if (this.#chosen !== undefined) {
+      const next = this.#chosen + (direction === "down" ? 1 : -1);
+      this.#chosen = next < 0 ? undefined : Math.min(next, last);
+      return;
+    }
+    const draft = lineStep(this.#draft, direction) ?? this.#history.step(direction, this.#draft);
+    if (direction === "down" && draft === this.#draft && last >= 0) this.#chosen = 0;
+    else this.#draft = draft;
   }
 
   /** What is searched in the history, and whether the line shows it. */
@@ -110,12 +181,13 @@ export class TypedLine {
     this.#history.add(line);
   }
 
-  /** Reads the names of the store's sessions, and the texts of those but one, for Tab and Up. */
-  async learn(store: Pick<ChatStore, "list" | "earlierTexts">, but: string): Promise<void> {
+  /** Reads the names of the store's sessions and models, and the texts of the sessions but one, for Tab and Up. */
+  async learn(store: ChatStore, but?: string): Promise<void> {
+    this.#models = (store.models?.names ?? []).map((name) => ({ name, what: "" }));
     try {
       const sessions = await store.list();
       this.#sessions = sessions.map(({ session, title }) => ({ name: session, what: title }));
-      this.#history.addOlder(await store.earlierTexts(but));
+      if (but !== undefined) this.#history.addOlder(await store.earlierTexts(but));
       this.#options.onNames();
     } catch (error) {
       // A session that cannot be read, or a store that has been closed, completes nothing.
@@ -127,7 +199,7 @@ export class TypedLine {
   complete(): boolean {
     const { completion } = this;
     if (completion === undefined) return false;
-    this.#draft = completion.completed;
+    this.set(completion.completed);
     return true;
   }
 

@@ -2,7 +2,13 @@
 
 import type { Runtime } from "../../../runtime/index.ts";
 import type { ChatModels } from "../host/chat-session.ts";
-import type { ModelChoice } from "./model-choice.ts";
+import { UsageError } from "../../output/error-report.ts";
+import {
+  DEFAULT_ANTHROPIC_MODEL,
+  DEFAULT_GOOGLE_MODEL,
+  DEFAULT_OPENAI_MODEL,
+  type ModelChoice,
+} from "./model-choice.ts";
 import { loadModel } from "./model-loading.ts";
 
 export interface ChatModelsOptions {
@@ -19,6 +25,14 @@ export function chatModels(
   { choice, choiceOf, pace }: ChatModelsOptions,
 ): ChatModels {
   let current = choice;
+  const usual = [
+    choice.label,
+    `openai:${DEFAULT_OPENAI_MODEL}`,
+    `google:${DEFAULT_GOOGLE_MODEL}`,
+    `anthropic:${DEFAULT_ANTHROPIC_MODEL}`,
+    "offline",
+  ];
+  const names = new Set(usual.filter((name) => isUsable(name, choiceOf)));
   const configure = async (session: string, asked: ModelChoice): Promise<void> => {
     const model = await loadModel(asked, pace);
     await (await runtime.session(session)).configure({ model });
@@ -27,6 +41,9 @@ export function chatModels(
     get current() {
       return current.label;
     },
+    get names() {
+      return [...names];
+    },
     async apply(session) {
       if (current !== choice) await configure(session, current);
     },
@@ -34,6 +51,18 @@ export function chatModels(
       const asked = choiceOf(name);
       await configure(session, asked);
       current = asked;
+      names.add(asked.label);
     },
   };
+}
+
+/** Whether it has its key. */
+function isUsable(name: string, choiceOf: ChatModelsOptions["choiceOf"]): boolean {
+  try {
+    choiceOf(name);
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
 }

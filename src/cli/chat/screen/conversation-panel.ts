@@ -23,6 +23,8 @@ export interface PanelOptions {
   readonly hint: string | undefined;
   /** What Tab can complete the line to. */
   readonly choices: readonly Choice[];
+  /** The index of the one that the arrow keys have chosen. */
+  readonly chosen?: number | undefined;
   readonly columns: number;
   readonly rows: number;
   readonly style: (style: Style, text: string) => string;
@@ -30,6 +32,7 @@ export interface PanelOptions {
 
 const PROMPT = "> ";
 const INDENT = "  ";
+const CHOSEN = "› ";
 /** Before a row next to hidden ones. */
 const CUT = "… ";
 /** Most rows of what is typed. */
@@ -37,7 +40,7 @@ const MOST_DRAFT = 10;
 const MOST_CHOICES = 8;
 
 export function panel(options: PanelOptions): Panel {
-  const { state, draft, hint, choices, columns, rows, style } = options;
+  const { state, draft, hint, choices, chosen, columns, rows, style } = options;
   // The last cell stays free: terminals wrap differently after it.
   const cells = Math.max(1, columns - 1);
   const typed = draftRows(
@@ -46,9 +49,10 @@ export function panel(options: PanelOptions): Panel {
     Math.max(1, Math.min(MOST_DRAFT, Math.floor(rows / 3))),
   );
   const last = typed.rows.length - 1;
-  const listed = choiceRows(choices, cells, Math.max(0, Math.min(MOST_CHOICES, rows - 6)));
+  const most = Math.max(0, Math.min(MOST_CHOICES, rows - 6));
+  const listed = choiceRows(choices, chosen, cells, most);
   const help = [
-    ...listed.map((row) => style("dim", row)),
+    ...listed.map((row) => style(row.startsWith(CHOSEN) ? "bold" : "dim", row)),
     ...(hint === undefined
       ? []
       : rowsOfWords(visibleName(hint).split(" "), cells, " ").map((row) => style("yellow", row))),
@@ -76,14 +80,21 @@ export function panel(options: PanelOptions): Panel {
 }
 
 /** Names, and what each does where there is room. */
-function choiceRows(choices: readonly Choice[], cells: number, most: number): readonly string[] {
-  const shown = choices.slice(0, choices.length > most ? most - 1 : most);
+function choiceRows(
+  choices: readonly Choice[],
+  chosen: number | undefined,
+  cells: number,
+  most: number,
+): readonly string[] {
+  const room = choices.length > most ? most - 1 : most;
+  const first = Math.max(0, (chosen ?? 0) - room + 1);
+  const shown = choices.slice(first, first + room);
   const width = Math.max(0, ...shown.map(({ name }) => name.length));
   const left = choices.length - shown.length;
   return [
-    ...shown.map(({ name, what }) =>
+    ...shown.map(({ name, what }, index) =>
       cutToCells(
-        `  ${visibleName(name).padEnd(what === "" ? 0 : width)}  ${oneLine(what)}`.trimEnd(),
+        `${first + index === chosen ? CHOSEN : INDENT}${visibleName(name).padEnd(what === "" ? 0 : width)}  ${oneLine(what)}`.trimEnd(),
         cells,
       ),
     ),
