@@ -42,9 +42,9 @@ describe("arrow keys", () => {
     await chat.session.deny(approval?.approvalId ?? "");
     await chat.until(/^\? Run ask of="c2"\?$/m);
     chat.type(ENTER);
-    chat.type("still here");
-    await chat.until(/^> still here$/m);
-    expect((await chat.session.view()).approvals.at(-1)).toMatchObject({ status: "waiting" });
+    chat.type(`n${ENTER}`);
+    await chat.until(/^✗ ask of="c2" · denied[^]*^Done\.$/m);
+    expect(chat.screen()).not.toContain("✓");
   });
 
   it("go to a session after /sessions, and leave the history where it was", async () => {
