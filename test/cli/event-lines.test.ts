@@ -1,17 +1,21 @@
 /** What is told of a session, event by event, and of a call before it is agreed to. */
 import { describe, expect, it } from "vitest";
-import { EventLines, questionLines } from "../../src/cli/wording/event-lines.ts";
+import { EventLines, questionLines, type ToldCall } from "../../src/cli/wording/event-lines.ts";
 import type { CallQuestion, EventBody, JsonValue } from "../../src/events/index.ts";
 
+function texts(call: ToldCall): readonly string[] {
+  return questionLines(call).map(({ text }) => text);
+}
+
 function lines(input: JsonValue, reason?: string): readonly string[] {
-  const call = { callId: "c1", toolName: "write", input };
-  return questionLines(reason === undefined ? call : { ...call, reason });
+  const call = { callId: "c1", toolName: "run", input };
+  return texts(reason === undefined ? call : { ...call, reason });
 }
 
 describe("a call that is asked about", () => {
   it("is shown field by field, texts as they are", () => {
     expect(lines({ path: "a.txt", text: "one\n  two\n", mode: { append: true } })).toEqual([
-      "? write waits for your answer.",
+      "? run waits for your answer.",
       "    path: a.txt",
       "    text:",
       "      one",
@@ -22,19 +26,16 @@ describe("a call that is asked about", () => {
   });
 
   it("is shown whole when its input has no fields", () => {
-    expect(lines(["rm", "-r"])).toEqual([
-      "? write waits for your answer.",
-      '    input: ["rm","-r"]',
-    ]);
+    expect(lines(["rm", "-r"])).toEqual(["? run waits for your answer.", '    input: ["rm","-r"]']);
   });
 
   it("says why it is asked about, where somebody said so", () => {
-    expect(lines({}, "Run it again?")).toEqual(["? write waits for your answer. Run it again?"]);
+    expect(lines({}, "Run it again?")).toEqual(["? run waits for your answer. Run it again?"]);
   });
 
   it("says what a running call asks, and how to answer", () => {
     const asked = (question: CallQuestion) =>
-      questionLines({ callId: "c1", toolName: "book", input: {}, question });
+      texts({ callId: "c1", toolName: "book", input: {}, question });
     const url = "https://trip.test/in";
     expect(asked({ kind: "login-required", from: "Trip", url })).toEqual([
       "? book: Trip needs a login. Log in at https://trip.test/in and then answer y.",

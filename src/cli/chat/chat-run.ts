@@ -1,5 +1,6 @@
 /** Runs a chat: opens the store and the session, runs one turn or a conversation, closes the store. */
 
+import { readFileSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Agent } from "../../agent/index.ts";
@@ -334,6 +335,7 @@ async function runSession(
       interrupts,
       editor,
       debug,
+      present: run.owner === undefined && run.agent === undefined ? presentText : undefined,
       ...(run.quiet === true ? {} : { notice: run.showsNotices ? "osc-9" : "bell" }),
       // The user sees the attachments in the line, and can remove them before sending.
       draft: goesOn?.draft ?? attach.map((source) => `${mentionOf(source)} `).join(""),
@@ -367,6 +369,21 @@ async function runSession(
   }
   // A failed turn has thrown; a turn that reached a limit still has an answer.
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
+}
+
+/** Larger files are not compared with what shall be written. */
+const MOST_COMPARED = 262_144;
+
+/** Of a file that the tool of the chat's own agent would replace; a server's tool may mean another folder. */
+function presentText(toolName: string, path: string): string | undefined {
+  if (toolName !== "write_file") return undefined;
+  try {
+    const found = statSync(path);
+    return found.isFile() && found.size <= MOST_COMPARED ? readFileSync(path, "utf8") : undefined;
+  } catch {
+    // There is none.
+    return undefined;
+  }
 }
 
 function asker({ canAsk }: ChatRun): AskApproval | undefined {

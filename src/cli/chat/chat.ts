@@ -52,7 +52,7 @@ export class Chat {
   #isOver = false;
 
   constructor(options: ChatOptions) {
-    const { output, debug, view } = options;
+    const { output, debug, view, present } = options;
     this.#options = options;
     this.#session = options.session;
     this.#position = view.position;
@@ -62,7 +62,7 @@ export class Chat {
       folder: process.cwd(),
       onNames: () => this.redraw(),
     });
-    this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
+    this.#screen = new ChatScreen({ output, debug, present, state: conversationOf(view) });
     this.#cancel = new TurnCancel(this.#screen);
     this.#figures = new SessionFigures(this.#screen, () => this.redraw());
   }

@@ -17,6 +17,7 @@ import {
 } from "../../events/index.ts";
 import type { Style } from "../output/output.ts";
 import { visibleName } from "../output/visible-text.ts";
+import { fileChange, type ChangedLine, type FileChange, type PresentText } from "./file-change.ts";
 import { contextWords } from "./context-words.ts";
 import {
   callLabel,
@@ -26,6 +27,7 @@ import {
   duration,
   excerpt,
   fileText,
+  fullLengths,
   jsonExcerpt,
   shortened,
   shortenedJson,
@@ -79,6 +81,8 @@ export interface EventLinesOptions {
   /** Whether notes name slash commands that help. Default: false. */
   readonly namesCommands?: boolean;
   readonly lengths?: Lengths;
+  /** The text of a file that a call may write, if the agent's tools write here. */
+  readonly present?: PresentText | undefined;
   /** Calls of a step that began before the first event, and messages that waited then. */
   readonly open?: readonly ToldCall[];
   readonly queue?: readonly { readonly id: string; readonly content: StoredUserContent }[];
@@ -122,6 +126,8 @@ export class EventLines {
   #calls: Map<string, Call>;
   /** What running calls asked last. */
   readonly #asked: Map<string, CallQuestion>;
+  /** Calls whose change a question has shown. */
+  readonly #askedChanges = new Set<string>();
   #tally: TurnTally = emptyTally;
   /** A pruning waits for an event with the size of the prompt after it. */
   #pruned: SessionEvent<"context.pruned"> | undefined;
@@ -262,8 +268,13 @@ export class EventLines {
         return this.#started(event.data.callId, event.data.toolName, event.time);
       case "tool.succeeded": {
         const { callId, output } = event.data;
-        const label = outcomeLabel(output, this.#call(callId).input);
-        return this.#ended(callId, event.time, "✓", label, output);
+        const { toolName, input } = this.#call(callId);
+        const label = outcomeLabel(output, input);
+        const isTold = this.#askedChanges.has(callId) || this.#lengths === fullLengths;
+        return [
+          ...this.#ended(callId, event.time, "✓", label, output),
+          ...(isTold ? [] : changedLines(fileChange(toolName, input))),
+        ];
       }
       case "tool.failed": {
         const { message } = event.data.error;
@@ -299,7 +310,8 @@ export class EventLines {
       case "tool.approval-requested": {
         const { callId, reason, question } = event.data;
         const call = { ...this.#call(callId), callId, ...defined({ reason, question }) };
-        return questionLines(call).flatMap((one) => line(one, "yellow"));
+        this.#askedChanges.add(callId);
+        return questionLines(call, this.#options.present);
       }
       case "tool.approval-answered": {
         const { callId, approved, always, reason, by } = event.data;
@@ -410,15 +422,35 @@ const QUESTION_LINES = 12;
 const LINE_LENGTH = 400;
 
 /** A call that waits for an answer, with its whole input: a person must see what they approve. */
-export function questionLines({ toolName, input, reason, question }: ToldCall): readonly string[] {
-  if (question !== undefined) return [`? ${toolName}: ${askedWords(question)}`];
+export function questionLines(
+  { toolName, input, reason, question }: ToldCall,
+  present?: EventLinesOptions["present"],
+): readonly EventLine[] {
+  if (question !== undefined) return line(`? ${toolName}: ${askedWords(question)}`, "yellow");
   const why = reason === undefined ? "" : ` ${excerpt(reason, LINE_LENGTH)}`;
   const fields = jsonObjectSchema.safeParse(input);
   const entries = fields.success ? Object.entries(fields.data) : [["input", input] as const];
+  const change = fileChange(toolName, input, present);
+  const others = entries.filter(([name]) => change?.told.has(name) !== true);
   return [
     `? ${toolName} waits for your answer.${why}`,
-    ...entries.flatMap(([name, value]) => fieldLines(name, value)),
-  ];
+    ...others.flatMap(([name, value]) => fieldLines(name, value)),
+  ]
+    .flatMap((text) => line(text, "yellow"))
+    .concat(changedLines(change));
+}
+
+const changeStyles: Readonly<Record<ChangedLine["mark"], Style>> = {
+  "+": "green",
+  "-": "red",
+  " ": "dim",
+};
+
+function changedLines(change: FileChange | undefined): readonly EventLine[] {
+  return (change?.lines ?? []).map(({ mark, text }) => ({
+    text: `    ${mark} ${cut(text)}`,
+    style: changeStyles[mark],
+  }));
 }
 
 /** The fields of a form that waits for an answer, with their values if they are few. */

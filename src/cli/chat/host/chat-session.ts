@@ -6,6 +6,7 @@ import type { Rewound, SendOptions } from "../../../commands/index.ts";
 import type { UserInput } from "../../../media/index.ts";
 import { listSessions, type ListedSession, type SessionView } from "../../../state/index.ts";
 import { typedText } from "./resumed-session.ts";
+import type { PresentText } from "../../wording/file-change.ts";
 import type { Output } from "../../output/output.ts";
 import type { Interrupts } from "./interrupts.ts";
 
@@ -159,6 +160,8 @@ export interface ChatOptions {
   readonly editText?: (text: string) => Promise<string | undefined>;
   /** Gives the terminal back to the shell until the person returns. Absent where none can do that. */
   readonly suspend?: () => Promise<void>;
+  /** The text of a file in the folder of the agent's tools. Absent where they are another process's. */
+  readonly present?: PresentText | undefined;
   /** How the terminal calls the person back after a long turn. Absent: not at all. */
   readonly notice?: "bell" | "osc-9";
   /** Whether to print the stacks of errors. */

@@ -10,7 +10,7 @@ import { usualLengths } from "../../wording/wording.ts";
 import { panel, type PanelOptions } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
 import { liveOutput, windowOf } from "./live-output.ts";
-import { TurnScreen } from "./turn-screen.ts";
+import { TurnScreen, type TurnScreenOptions } from "./turn-screen.ts";
 import { writingBy } from "../../output/interleaved-output.ts";
 
 /** Most characters of a message that are shown again: pasted texts may be long. */
@@ -22,6 +22,7 @@ export interface ChatScreenOptions {
   readonly output: Output;
   readonly debug: boolean;
   readonly state: ConversationState;
+  readonly present?: TurnScreenOptions["present"];
 }
 
 export class ChatScreen {
@@ -55,7 +56,8 @@ export class ChatScreen {
   /** Shows the questions that were open when the session was left. */
   async begin(): Promise<void> {
     for (const question of questionsOf(this.#state)) {
-      await this.notes(questionLines(question), "yellow");
+      for (const { text, style } of questionLines(question, this.#options.present))
+        await this.#turn.note(text, style);
     }
   }
 
@@ -73,6 +75,7 @@ export class ChatScreen {
       isWhole: true,
       namesCommands: true,
       lengths,
+      present: this.#options.present,
       ...open,
     });
   }
