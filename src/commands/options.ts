@@ -27,8 +27,11 @@ export interface TurnValues {
 export interface AgentChanges {
   /** Another agent, or the name of one of the runtime's `agents`. */
   readonly agent?: Agent | string;
+  /** Another model. Default: that of the agent, as with the next two. */
   readonly model?: Agent["model"];
+  /** Other instructions. */
   readonly instructions?: NonNullable<Agent["instructions"]>;
+  /** Other tools, in place of all of the agent's. */
   readonly tools?: NonNullable<Agent["tools"]>;
 }
 
@@ -82,6 +85,7 @@ export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnVa
 
 /** Options of `session.reschedule`. Absent options stay as they are. */
 export interface ScheduleOptions {
+  /** As in {@link SendOptions}. */
   readonly delivery?: Delivery;
   /** As in {@link SendOptions}. A time that has passed means now. */
   readonly notBefore?: Date | string;
@@ -143,13 +147,15 @@ export interface DeletionOptions extends Omit<DeleteOptions, "spent"> {
   readonly bill?: "keep" | "forget";
 }
 
-/** Options of `session.setTitle` and `session.markSeen`: the name of the person, for the log. */
+/** Options of `session.setTitle` and `session.markSeen`. */
 export interface PersonOptions {
+  /** The name of the person, for the log. */
   readonly by?: string;
 }
 
 /** Options of `session.withdraw`. */
 export interface WithdrawOptions {
+  /** Why, for the log. */
   readonly reason?: string;
   /** The name of the person who withdraws it, for the log. */
   readonly by?: string;

@@ -6,9 +6,18 @@ import { usageSchema, type EventBody, type TokenUsage } from "../events/index.ts
 
 /** Where `Session.rewind` goes: a position between two turns, or the last one before a turn or a message. */
 export type RewindPlace =
-  | { readonly to: number }
-  | { readonly beforeTurn: number }
-  | { readonly beforeMessage: string };
+  | {
+      /** The last position to keep: the end of a turn. */
+      readonly to: number;
+    }
+  | {
+      /** The number of the first turn to leave. */
+      readonly beforeTurn: number;
+    }
+  | {
+      /** The id of a message; its turn is the first one to leave. */
+      readonly beforeMessage: string;
+    };
 
 /** The outcome of a rewind. */
 export interface Rewound extends LeftTurns {

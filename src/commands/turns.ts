@@ -86,6 +86,7 @@ export interface CancelOptions {
    * finish; calls that wait for approval are skipped.
    */
   readonly mode?: CancelMode;
+  /** Why, for the log. */
   readonly reason?: string;
   /** Withdraw the waiting messages too. Default: false. */
   readonly withdraw?: boolean;

@@ -6,12 +6,14 @@ import { storedErrorSchema, type StoredError } from "../values/json.ts";
 import { modelNameSchema, type ModelName } from "./session-events.ts";
 import { usageSchema, type TokenUsage } from "./step-events.ts";
 
-/** The cost of the model that wrote a summary; absent if no model was called. */
 interface CompactionCost {
+  /** The model that was asked for a summary; absent if none was. */
   readonly model?: ModelName;
+  /** What that call used. */
   readonly usage?: TokenUsage;
 }
 
+/** `asked` by a person or a program, at a `limit` of the agent's setting, or by a request that was too long. */
 export type CompactionTrigger = "asked" | "limit" | "overflow";
 
 const rungs = ["whole", "capped", "newest"] as const;
@@ -79,19 +81,25 @@ export type Reduction =
 export type ReductionRung = Reduction["rung"];
 
 interface CountedPrompt {
+  /** The name of the counter. */
   readonly counter: string;
+  /** The model for which it counts. */
   readonly model: ModelName;
+  /** Our own estimate of the same prompt, in tokens. */
   readonly estimatedTokens: number;
 }
 
 export interface ContextFamily {
+  /** The outputs of old calls are no longer shown. */
   "context.pruned": {
+    /** The calls whose outputs are left out. */
     readonly calls: readonly { readonly step: number; readonly callId: string }[];
     /** Estimated tokens that the prompt lost. */
     readonly savedTokens: number;
   };
   /** Long results and inputs are shown by their beginning and end only. */
   "context.cut": {
+    /** The calls whose outputs are cut. */
     readonly calls: readonly CutCall[];
     /** Absent if no input is cut. */
     readonly inputs?: readonly CutInput[];
@@ -102,6 +110,7 @@ export interface ContextFamily {
   };
   /** The oldest media are no longer shown: the request would be too large for the model. */
   "context.media-omitted": OmittedMedia & {
+    /** How many media this leaves out. */
     readonly media: number;
     /** Bytes by which the request becomes smaller, files as base64. */
     readonly savedBytes: number;
@@ -109,46 +118,68 @@ export interface ContextFamily {
   /** The provider refused the conversation: the next attempt at the step, and all later ones, send less of it. */
   "context.reduced": Reduction & { readonly step: number };
   /** The counted size of the prompt that the next step would send. */
-  "context.counted": CountedPrompt & { readonly tokens: number };
+  "context.counted": CountedPrompt & {
+    /** The count. */
+    readonly tokens: number;
+  };
   /** Counting failed or gave no valid number: the estimate decides. */
   "context.count-failed": CountedPrompt & { readonly error: StoredError };
+  /** A compaction begins; `context.compacted` or `context.compaction-rejected` ends it. */
   "context.compaction-started": {
     readonly trigger: CompactionTrigger;
+    /** The name of the strategy. */
     readonly strategy: string;
     /** The name of the person who asked for it. */
     readonly by?: string;
   };
   /** The model is shown `summary` in place of `covers` (positions, both included). */
   "context.compacted": CompactionCost & {
+    /** The name of the strategy. */
     readonly strategy: string;
+    /** The positions that the summary stands for. */
     readonly covers: { readonly from: number; readonly to: number };
+    /** What the model is shown instead. */
     readonly summary: string;
     /** Which request gave the summary; `digest` if none did. Absent if the strategy asks no model. */
     readonly rung?: SummaryRung | "digest";
-    /** Estimated tokens of the next prompt before and after the compaction, by the same scale. */
+    /** Estimated tokens of the next prompt without the compaction. */
     readonly beforeTokens: number;
+    /** Estimated tokens of the next prompt with it, by the same scale. */
     readonly afterTokens: number;
     /** Tokens for one token of our own count, until a prompt is billed again. Default 1. */
     readonly scale?: number;
   };
+  /** A compaction ends without a change. */
   "context.compaction-rejected": CompactionCost & {
+    /** The name of the strategy. */
     readonly strategy: string;
     /** `not-needed`: the prompt fits without it, after a pruning or by a count. */
     readonly why: "nothing-to-gain" | "not-needed" | "failed" | "cancelled" | "recovered";
+    /** Estimated tokens of the next prompt. */
     readonly beforeTokens?: number;
+    /** Why it failed. */
     readonly error?: StoredError;
   };
   /** A model gave no usable summary. The next rung follows, and after the last one a digest without a model. */
   "context.summary-rejected": CompactionCost & {
+    /** The name of the strategy. */
     readonly strategy: string;
     readonly rung: SummaryRung;
     readonly why: SummaryProblem;
+    /** Why the call failed. */
     readonly error?: StoredError;
   };
   /** Undoes the pruning, cut, omission, reduction or compaction at `position`. */
-  "context.restored": { readonly position: number };
+  "context.restored": {
+    /** Of the event that is undone. */
+    readonly position: number;
+  };
   /** The provider refused the prompt of a step as too long, before any output. */
-  "context.overflowed": { readonly step: number; readonly error?: StoredError };
+  "context.overflowed": {
+    readonly step: number;
+    /** In the words of the provider. */
+    readonly error?: StoredError;
+  };
 }
 
 const tokens = z.number().nonnegative();

@@ -57,7 +57,9 @@ interface MessageData {
 export type Delivery = "steer" | "follow-up";
 
 export interface MessageFamily {
+  /** A message was accepted, and waits for its delivery. It is durable when `send` resolves. */
   "message.queued": {
+    /** The id of the message, once a session. */
     readonly id: string;
     readonly content: StoredUserContent;
     readonly delivery: Delivery;
@@ -71,6 +73,7 @@ export interface MessageFamily {
   "message.delivered": {
     readonly ids: readonly string[];
     readonly turn: number;
+    /** Whether they begin the turn, or join it before a step. */
     readonly boundary: "turn" | "step";
   };
   /**
@@ -79,12 +82,16 @@ export interface MessageFamily {
    * runtime records it too when the time of a message has come.
    */
   "message.rescheduled": {
+    /** The `id` of `message.queued`. */
     readonly id: string;
     readonly delivery: Delivery;
+    /** Epoch milliseconds. */
     readonly notBefore?: number;
   };
+  /** Waiting messages are taken back and will not be delivered. */
   "message.withdrawn": {
     readonly ids: readonly string[];
+    /** Why, as the caller said it. */
     readonly reason?: string;
     /** The name of the person who withdrew them. */
     readonly by?: string;

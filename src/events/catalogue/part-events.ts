@@ -16,70 +16,141 @@ import {
 import { fileReferenceSchema, type FileReference } from "../values/file-reference.ts";
 
 interface Block {
+  /** The block: its start, its deltas and its end have the same, once a step. */
   readonly id: string;
   readonly providerMetadata?: ProviderMetadata;
 }
 
-/** `dropped` marks reasoning that an earlier release trimmed: the model is no longer shown it. */
 interface Droppable {
+  /** An earlier release trimmed this reasoning: the model is no longer shown it. */
   readonly dropped?: true;
 }
 
 interface Call {
   readonly toolCallId: string;
   readonly toolName: string;
+  /** What the tool is called with. */
   readonly input?: JsonValue;
+  /** The provider runs the call. */
   readonly providerExecuted?: boolean;
+  /** The tool is not one of the agent's: it was offered while the program ran. */
   readonly dynamic?: boolean;
+  /** The name of the tool for people. */
   readonly title?: string;
   readonly providerMetadata?: ProviderMetadata;
+  /** What the program says about the tool. */
   readonly toolMetadata?: JsonObject;
 }
 
 interface File {
   /** Base64, or a reference to a blob: `@blob:<sha256>`. */
   readonly data: string;
+  /** For instance `image/png`. */
   readonly mediaType: string;
+  /** The measures of the content, if it is a blob. */
   readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
 }
 
 export interface PartFamily {
-  "part.start-step": { readonly warnings: readonly JsonValue[] };
+  /** The model begins to answer. */
+  "part.start-step": {
+    /** Of the provider, for instance about settings that it does not have. */
+    readonly warnings: readonly JsonValue[];
+  };
+  /** A block of text begins. */
   "part.text-start": Block;
-  "part.text-delta": Block & { readonly text: string };
-  "part.text-end": Block & { readonly citations?: JsonValue };
+  /** A piece of text. */
+  "part.text-delta": Block & {
+    /** The piece; a block's text is all of its pieces together. */
+    readonly text: string;
+  };
+  /** A block of text is complete. */
+  "part.text-end": Block & {
+    /** The sources of the text, as the provider gives them. */
+    readonly citations?: JsonValue;
+  };
+  /** A block of reasoning begins. */
   "part.reasoning-start": Block & Droppable;
-  "part.reasoning-delta": Block & Droppable & { readonly text: string };
+  /** A piece of reasoning. */
+  "part.reasoning-delta": Block &
+    Droppable & {
+      /** The piece. */
+      readonly text: string;
+    };
+  /** A block of reasoning is complete. */
   "part.reasoning-end": Block & Droppable;
+  /** The model begins to write the input of a call. The block's id is that of the call. */
   "part.tool-input-start": Block & {
     readonly toolName: string;
+    /** What the pieces are: JSON, which is the default, or plain text. */
     readonly inputEncoding?: "json" | "text";
+    /** The provider runs the call. */
     readonly providerExecuted?: boolean;
+    /** The tool is not one of the agent's: it was offered while the program ran. */
     readonly dynamic?: boolean;
+    /** The name of the tool for people. */
     readonly title?: string;
+    /** What the program says about the tool. */
     readonly toolMetadata?: JsonObject;
   };
-  "part.tool-input-delta": Block & { readonly delta: string };
+  /** A piece of an input. */
+  "part.tool-input-delta": Block & {
+    /** The piece, as the model wrote it. */
+    readonly delta: string;
+  };
+  /** An input is complete. */
   "part.tool-input-end": Block;
-  /** An invalid call has the error; it is answered without running a tool. */
-  "part.tool-call": Call & { readonly invalid?: boolean; readonly error?: StoredError };
+  /** A call is complete. Whether and how it runs is in `tool.*`. */
+  "part.tool-call": Call & {
+    /** No tool fits it: it is answered without running one. */
+    readonly invalid?: boolean;
+    /** Why it is invalid. */
+    readonly error?: StoredError;
+  };
   /** The result of a tool that the provider ran. Results of our own tools are `tool.*` events. */
-  "part.tool-result": Call & { readonly output: JsonValue; readonly preliminary?: boolean };
-  "part.tool-error": Call & { readonly error: JsonValue };
+  "part.tool-result": Call & {
+    /** What the tool returned. */
+    readonly output: JsonValue;
+    /** Another result follows. */
+    readonly preliminary?: boolean;
+  };
+  /** A tool that the provider ran has failed. */
+  "part.tool-error": Call & {
+    /** As the provider gives it. */
+    readonly error: JsonValue;
+  };
+  /** The provider asks whether it may run one of its own calls. */
   "part.tool-approval-request": {
     readonly approvalId: string;
     readonly toolCallId: string;
+    /** Why it asks. */
     readonly reason?: string;
+    /** Of the AI SDK, to prove who asked. */
     readonly signature?: string;
+    /** A rule answers, and no person. */
     readonly isAutomatic?: boolean;
   };
+  /** A source of the answer, as the AI SDK gives it: `sourceType`, `id`, `url`, `title`. */
   "part.source": JsonObject;
-  /** In imported sessions, `data` may name an uploaded file. */
-  "part.file": Omit<File, "data"> & { readonly data: string | FileReference };
+  /** A file that the model made. */
+  "part.file": Omit<File, "data"> & {
+    /** Base64, or a reference to a blob: `@blob:<sha256>`. Of an uploaded file: its names by provider. */
+    readonly data: string | FileReference;
+  };
+  /** A file that the model made while it reasoned. */
   "part.reasoning-file": File & Droppable;
-  "part.custom": { readonly kind: string; readonly providerMetadata?: ProviderMetadata };
-  "part.raw": Droppable & { readonly rawValue: JsonValue };
+  /** A part that only one provider has. */
+  "part.custom": {
+    /** The provider and the name of the part, for instance `openai.compaction`. */
+    readonly kind: string;
+    readonly providerMetadata?: ProviderMetadata;
+  };
+  /** What the provider sent, unread, if the agent asks for it. */
+  "part.raw": Droppable & {
+    readonly rawValue: JsonValue;
+  };
+  /** The provider reports an error inside of its stream. */
   "part.error": { readonly error: StoredError };
 }
 

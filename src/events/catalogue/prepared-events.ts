@@ -49,6 +49,7 @@ export interface MessageChange {
   }[];
 }
 
+/** Settings of one step in place of the agent's. */
 export interface StepOverrides {
   readonly model?: ModelName;
   readonly activeTools?: readonly string[];
@@ -60,7 +61,10 @@ export interface StepOverrides {
 }
 
 export interface PreparedFamily {
-  /** Messages and instructions hold until the turn ends, `overrides` for this step only. */
+  /**
+   * What the agent's `prepareStep` changed, before the step is sent. Messages and instructions hold until the turn
+   * ends, `overrides` for this step only.
+   */
   "step.prepared": {
     readonly turn: number;
     readonly step: number;

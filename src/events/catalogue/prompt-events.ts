@@ -23,10 +23,14 @@ export interface PromptFamily {
     readonly digest: string;
     /** With `like`: what is between the common beginning and the common end. */
     readonly text: string;
+    /** An earlier text, of which this one repeats the beginning and the end. */
     readonly like?: TextLikeness;
   };
   /** The settings of calls from here on: `temperature`, `toolChoice`, `providerOptions`, `responseFormat`, … */
-  "prompt.configured": { readonly settings: JsonObject };
+  "prompt.configured": {
+    /** All of them, not the difference. */
+    readonly settings: JsonObject;
+  };
 }
 
 export const likenessSchema: z.ZodType<TextLikeness> = z.lazy(() =>

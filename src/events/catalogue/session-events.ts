@@ -72,6 +72,7 @@ export type InFlight =
 /** `stop` ends the turn as interrupted; `continue` continues it. */
 export type RecoveryPolicy = "stop" | "continue";
 
+/** A position of another session. */
 export interface ForkPoint {
   readonly session: string;
   readonly position: number;
@@ -88,8 +89,11 @@ export interface ParentCall {
   readonly depth: number;
 }
 
+/** A message in place of another one. */
 export interface MessageEdit {
+  /** The id of the message that is left. */
   readonly replaces: string;
+  /** The id of the message that replaces it. */
   readonly by: string;
 }
 
@@ -100,42 +104,81 @@ export interface PositionRange {
 }
 
 export interface SessionFamily {
+  /** The first event of a session, unless it is a fork. */
   "session.created": {
+    /** The agent that runs the session. */
     readonly agent: AgentDescription;
+    /** What the program says about the session, for lists. */
     readonly metadata?: JsonObject;
+    /** The call whose sub-agent this session is. */
     readonly parent?: ParentCall;
   };
+  /** The first event of a fork: the session shares all events of another one up to a position. */
   "session.forked": {
+    /** The other session, and the last position that both share. */
     readonly from: ForkPoint;
+    /** The agent of the fork. Absent: that of the other session. */
     readonly agent?: AgentDescription;
   };
-  "session.configured": { readonly agent: AgentDescription };
+  /** Another agent runs the session from here on: the program or a person changed it. */
+  "session.configured": {
+    /** The agent from here on. */
+    readonly agent: AgentDescription;
+  };
   /** Replaces the metadata of the session. */
-  "session.metadata-set": { readonly metadata: JsonObject };
+  "session.metadata-set": {
+    /** All of the metadata from here on. */
+    readonly metadata: JsonObject;
+  };
   /** Gives the session a title in place of the beginning of its first message. */
-  "session.titled": { readonly title: string; readonly by?: string };
+  "session.titled": {
+    /** Shown in lists. */
+    readonly title: string;
+    /** The name of the person who gave it. */
+    readonly by?: string;
+  };
   /** Somebody has seen the session up to the end of that turn. */
-  "session.seen": { readonly by: string; readonly turn: number };
-  "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
+  "session.seen": {
+    /** The name of the person. */
+    readonly by: string;
+    readonly turn: number;
+  };
+  /** A process opens the session and finds that a dead one left work unfinished. */
+  "session.recovered": {
+    readonly inFlight: InFlight;
+    readonly policy: RecoveryPolicy;
+  };
   /** Releases messages that a cancelled, failed or interrupted turn held back. */
-  "session.resumed": { readonly reason?: string };
-  /** Only in logs of earlier releases: these spans lost content. `shown`: later prompts would have contained some of it. */
+  "session.resumed": {
+    /** Why, as the caller said it. */
+    readonly reason?: string;
+  };
+  /** Only in logs of earlier releases: these spans lost content. */
   "session.thinned": {
+    /** What was dropped. */
     readonly drop: "boundaries" | "reasoning";
+    /** The positions where it was dropped. */
     readonly spans: readonly PositionRange[];
+    /** Later prompts would have contained some of it. */
     readonly shown?: true;
   };
-  /** A link of the hash chain (`hash-chain.ts`). */
-  "session.chained": { readonly digest: string };
+  /** A link of the hash chain, recorded with `hashChain`. */
+  "session.chained": {
+    /** SHA-256 over the link before it and all events since. */
+    readonly digest: string;
+  };
   /** The content at these positions is permanently gone: its keys are erased after this event. */
   "session.redacted": {
+    /** The positions whose content is gone. */
     readonly ranges: readonly PositionRange[];
+    /** Why, as the caller said it. */
     readonly reason?: string;
     /** The name of the person who redacted it. */
     readonly by?: string;
   };
   /** The head moves to an earlier boundary; the log keeps what follows. Without `branch`, a new one begins. */
   "session.rewound": {
+    /** The last position that stays on the active branch. */
     readonly to: number;
     /** The branch that continues; `to` is its head. */
     readonly branch?: number;
@@ -145,13 +188,20 @@ export interface SessionFamily {
     readonly edit?: MessageEdit;
     /** The caller's key of a regeneration. */
     readonly key?: string;
+    /** What the model is told about the calls of the turns that are left. */
     readonly note?: string;
     /** The name of the person who moved the head. */
     readonly by?: string;
   };
   /** A standing answer about a tool ends: its next call that needs approval leads to a question again. */
   "session.approval-forgotten": { readonly toolName: string };
-  "session.closed": { readonly reason?: string; readonly digest?: string };
+  /** The session takes no more events. */
+  "session.closed": {
+    /** Why, as the caller said it. */
+    readonly reason?: string;
+    /** The end of the hash chain, if the session has one. */
+    readonly digest?: string;
+  };
 }
 
 export function isSameModel(one: ModelName | undefined, other: ModelName): boolean {

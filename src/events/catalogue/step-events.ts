@@ -97,21 +97,25 @@ export type FailureKind =
 export type FailoverReason = FailureKind | "circuit-open" | "not-in-agent";
 
 export interface StepFamily {
-  /** A later attempt has the same `step` and a higher `attempt`. */
+  /** The model is called. A later attempt at the step has a higher `attempt`. Durable before the request is sent. */
   "step.started": {
     readonly turn: number;
     readonly step: number;
+    /** From 1. */
     readonly attempt: number;
     readonly model: ModelName;
     /** SHA-256 over the sent instructions, tool definitions and messages. */
     readonly promptDigest: string;
     readonly estimate: PromptEstimate;
   };
+  /** An attempt failed, and another one follows after `delayMs`. */
   "step.retrying": {
     readonly step: number;
     /** The attempt that failed, from 1. */
     readonly attempt: number;
+    /** The wait, in milliseconds. */
     readonly delayMs: number;
+    /** Of the failure; absent if it is not known. */
     readonly kind?: FailureKind;
     readonly error: StoredError;
     /** Usage of the failed attempt; absent if it failed before any output. */
@@ -122,28 +126,38 @@ export interface StepFamily {
     readonly step: number;
     /** The attempt that failed; absent before the step's first one. */
     readonly attempt?: number;
+    /** The model that failed. */
     readonly from: ModelName;
+    /** The model of the next attempt. */
     readonly to: ModelName;
     readonly why: FailoverReason;
   };
+  /** The model has answered. Its calls, if it made any, follow as `tool.*`. */
   "step.finished": {
     readonly step: number;
+    /** Why the model stopped, in the words of the AI SDK. */
     readonly finishReason: FinishReason;
+    /** The same in the provider's word. */
     readonly rawFinishReason?: string;
     readonly usage: TokenUsage;
+    /** The provider's id, model and time. */
     readonly response: ResponseMetadata;
     readonly providerMetadata?: ProviderMetadata;
     /** Calls that the provider runs and whose results come in a later step: the turn continues. */
     readonly deferred?: readonly string[];
   };
+  /** The last attempt failed: the turn fails. */
   "step.failed": {
     readonly step: number;
+    /** Of the failure; absent if it is not known. */
     readonly kind?: FailureKind;
     readonly error: StoredError;
     readonly usage: TokenUsage;
   };
+  /** The step ended before the model did. What it had streamed stays. */
   "step.interrupted": {
     readonly step: number;
+    /** A person cancelled it, its process had died, or its process was closed. */
     readonly reason: "cancelled" | "recovered" | "closed";
     readonly usage: TokenUsage;
   };

@@ -47,21 +47,27 @@ export type CallQuestion =
     };
 
 export interface ToolFamily {
-  /** With a `question`, the call had begun to run, and ended this attempt by asking. */
+  /** A call waits for a person. */
   "tool.approval-requested": CallKey & {
     readonly toolName: string;
+    /** Why it needs an approval, as the agent's rule says it. */
     readonly reason?: string;
+    /** What the call itself asks: it had begun to run, and ended this attempt by asking. */
     readonly question?: CallQuestion;
     /** What the next attempt of the call is given back, beside the answer. */
     readonly state?: JsonValue;
   };
+  /** A person, or a standing answer, decided about a call. */
   "tool.approval-answered": CallKey & {
+    /** Whether it runs. */
     readonly approved: boolean;
+    /** Why, as the person said it; the model gets it. */
     readonly reason?: string;
     /** The answer also applies to all later calls of this tool in the session. */
     readonly always?: boolean;
     /** The values of a form. */
     readonly content?: JsonObject;
+    /** The name of the person. */
     readonly by?: string;
   };
   /** The call waits for its output: its tool has no `execute`, and a client runs it. */
@@ -69,20 +75,28 @@ export interface ToolFamily {
   /** The intent: durable before the tool's `execute` is called. */
   "tool.started": CallKey & {
     readonly toolName: string;
+    /** From 1: a call runs again after a failure, an answer or a restart. */
     readonly attempt: number;
     /** The same for every attempt: an idempotency key for the tool. */
     readonly effectId: string;
     /** The session of the sub-agent that runs the call. */
     readonly child?: string;
   };
-  "tool.progressed": CallKey & { readonly output: JsonValue };
+  /** A running tool has a preliminary output. */
+  "tool.progressed": CallKey & {
+    /** The output so far; it replaces the one before. */
+    readonly output: JsonValue;
+  };
+  /** A tool has returned, or a client gave the output. */
   "tool.succeeded": CallKey & {
+    /** What it returned. */
     readonly output: JsonValue;
     /** The output for the model. Default: `output` as text or as JSON. */
     readonly modelOutput?: ModelOutput;
     /** Who gave the output, if a client ran the tool. */
     readonly by?: string;
   };
+  /** A tool threw, or a client reported an error. The model gets it, and the turn goes on. */
   "tool.failed": CallKey & {
     readonly error: StoredError;
     /** The output for the model. Default: the error's message. */
@@ -90,13 +104,21 @@ export interface ToolFamily {
     /** Who reported the error, if a client ran the tool. */
     readonly by?: string;
   };
-  "tool.denied": CallKey & { readonly reason?: string };
+  /** The call does not run: a person or a rule denied it. */
+  "tool.denied": CallKey & {
+    /** What the model is told. */
+    readonly reason?: string;
+  };
   /** The tool was never started. */
   "tool.skipped": CallKey & {
+    /** What came before it could start. */
     readonly reason: "cancelled" | "recovered" | "interrupted" | "timed-out";
   };
   /** The tool was started and its end is not known. */
-  "tool.unknown": CallKey & { readonly reason: "cancelled" | "recovered" | "timed-out" };
+  "tool.unknown": CallKey & {
+    /** What ended the wait for it; `recovered`: its process died. */
+    readonly reason: "cancelled" | "recovered" | "timed-out";
+  };
 }
 
 const outputTypes: ReadonlySet<unknown> = new Set<ModelOutput["type"]>([

@@ -43,20 +43,29 @@ export type TurnOutput =
   | { readonly error: StoredError; readonly value?: never; readonly repaired?: never };
 
 export interface TurnFamily {
-  /** The event has the limit on steps, so that the machine replays without settings. */
-  "turn.started": { readonly turn: number; readonly maxSteps: number };
+  /** A turn begins; the delivery of its messages follows. */
+  "turn.started": {
+    readonly turn: number;
+    /** The most steps that it may take. */
+    readonly maxSteps: number;
+  };
+  /** Somebody cancels the running turn. Its end follows as soon as its model and tools have stopped. */
   "turn.cancel-requested": {
     readonly turn: number;
     readonly mode?: CancelMode;
+    /** Why, as the caller said it. */
     readonly reason?: string;
     /** The name of the person who cancelled it. */
     readonly by?: string;
   };
-  /** With `lastStep`, one more step follows, in which the model may conclude but call no tools. */
+  /** A limit ends the turn. */
   "turn.limit-reached": {
     readonly turn: number;
+    /** Which limit. */
     readonly limit: TurnLimit;
+    /** One more step follows, in which the model may conclude but call no tools. */
     readonly lastStep: boolean;
+    /** Which of the conditions of `stopWhen`, from 0. */
     readonly condition?: number;
     readonly budget?: ReachedBudget;
   };
@@ -65,15 +74,20 @@ export interface TurnFamily {
   /** So much more counts on top of the limit that held the turn. */
   "turn.allowed": {
     readonly turn: number;
+    /** Tokens on top of the limit. */
     readonly tokens?: number;
+    /** US dollars on top of the limit. */
     readonly dollars?: number;
     /** The name of the person who allowed it. */
     readonly by?: string;
   };
+  /** The turn is over: the last event of each. */
   "turn.ended": {
     readonly turn: number;
     readonly reason: TurnEndReason;
+    /** Why it failed. */
     readonly error?: StoredError;
+    /** The structured output that was asked for, or why there is none. */
     readonly output?: TurnOutput;
   };
 }

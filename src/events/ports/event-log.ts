@@ -33,7 +33,9 @@ export interface ReadRange {
 
 /** Where a subscription begins (default 1), and when it ends. */
 export interface FollowOptions {
+  /** The first position. Default: 1. */
   readonly from?: number;
+  /** Ends it when it aborts. */
   readonly signal?: AbortSignal;
 }
 

@@ -4,9 +4,11 @@ import { z } from "zod";
 import { isDigest } from "./blob-reference.ts";
 
 export interface BlobMeasures {
+  /** Its size. */
   readonly bytes: number;
   /** Of pictures: pixels, after rotation. */
   readonly width?: number;
+  /** Of pictures: pixels, after rotation. */
   readonly height?: number;
   /** Of documents: the number of pages. */
   readonly pages?: number;

@@ -49,7 +49,10 @@ export type StoreOptions =
        */
       readonly share?: boolean;
     }
-  | (NoFolder & { readonly memory: true })
+  | (NoFolder & {
+      /** Keeps the sessions in memory, until the runtime is closed. */
+      readonly memory: true;
+    })
   /** A log of your own; the runtime does not close it. */
   | (NoFolder & { readonly log: EventLog });
 

@@ -182,6 +182,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * @throws TurnlogError `INVALID_INPUT` if a position does not exist, or is no compaction or pruning
    */
   bill(options?: BillOptions): Promise<SessionBill>;
+  /** The session now: its state, history, prompt, usage, calls, approvals and queue. */
   view(): Promise<SessionView>;
   /** The session at a position. @throws TurnlogError `INVALID_INPUT` */
   at(position: number): Promise<SessionView>;

@@ -1,0 +1,154 @@
+/** `docs/reference.md`: methods, options and commands, from the catalogue, the docstrings and the command line. */
+
+import { commands, reads, type Command } from "../../src/commands/index.ts";
+import { commandLine } from "../../src/cli/program.ts";
+import { recordedOutput } from "../cli/recorded-output.ts";
+import { declarationsIn, type Member } from "./declarations.ts";
+
+export const referencePath = "docs/reference.md";
+
+const declared = declarationsIn(
+  [
+    "src/commands/*.ts",
+    "src/runtime/api/*.ts",
+    "src/server/server-options.ts",
+    "src/events/ports/*.ts",
+  ],
+  { ofUnions: true },
+);
+
+/** Types of options, by the call that takes them. */
+const optionTypes: readonly (readonly [call: string, type: string])[] = [
+  ["createRuntime(options)", "RuntimeOptions"],
+  ["runtime.session(id, options)", "OpenSessionOptions"],
+  ["session.send(message, options)", "SendOptions"],
+  ["session.reschedule(messageId, options)", "ScheduleOptions"],
+  ["session.withdraw(messageId, options)", "WithdrawOptions"],
+  ["session.cancel(options)", "CancelOptions"],
+  ["session.rewind(options)", "RewindOptions"],
+  ["session.checkout(branch, options)", "MoveOptions"],
+  ["session.regenerate(options)", "RegenerateOptions"],
+  ["session.fork(options)", "ForkOptions"],
+  ["session.rerun(options)", "RerunOptions"],
+  ["session.compact(strategy, options)", "CompactOptions"],
+  ["session.preview(options)", "PreviewOptions"],
+  ["session.configure(changes)", "AgentChanges"],
+  ["session.append(type, data, options)", "AppendOptions"],
+  ["session.events(options)", "EventsOptions"],
+  ["runtime.resumeAll(options)", "ResumeOptions"],
+  ["runtime.approvals(options)", "ApprovalsOptions"],
+  ["runtime.close(options)", "CloseOptions"],
+  ["createServer(runtime, options)", "ServerOptions"],
+];
+
+const cell = (text: string): string => text.replaceAll("|", "\\|");
+const firstSentence = (text: string): string => /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
+const silent: string[] = [];
+
+function said(name: string, text: string): string {
+  if (text === "") silent.push(name);
+  return cell(text);
+}
+
+function methods(all: readonly Command[]): string {
+  const docs = new Map(
+    ["Session", "ProgramEvents"].flatMap((name) =>
+      (declared(name)?.members ?? []).map((member) => [member.name, member.comment] as const),
+    ),
+  );
+  const rows = all.map(({ name, parameters, permission, route }) => {
+    const given = parameters.map((one) => `${one.name}${one.isOptional ? "?" : ""}`).join(", ");
+    const http =
+      route === undefined
+        ? ""
+        : `\`${route.method.toUpperCase()} ${route.path.startsWith("/api") ? route.path : `…${route.path}`}\``;
+    return `| \`${name}(${given})\` | ${said(name, firstSentence(docs.get(name) ?? ""))} | \`${permission}\` | ${http} |\n`;
+  });
+  return `| method | | permission | route |\n|---|---|---|---|\n${rows.join("")}`;
+}
+
+function options(owner: string, members: readonly Member[]): string {
+  const rows = members.map(({ name, isOptional, type, comment }) => {
+    const text = comment || (declared(type)?.comment ?? "");
+    return `| \`${name}${isOptional ? "?" : ""}\` | ${said(`${owner}.${name}`, text)} |\n`;
+  });
+  return `| option | |\n|---|---|\n${rows.join("")}`;
+}
+
+interface Flag {
+  readonly flags: string;
+  readonly description: string;
+  readonly commands: readonly string[];
+}
+
+function terminal(): readonly [commands: string, flags: string] {
+  const program = commandLine(recordedOutput(false), () => {});
+  const visible = program.createHelp().visibleCommands(program);
+  const used = visible.map((one) => {
+    const given = one.registeredArguments.map((argument) => {
+      const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
+      return argument.required ? ` <${name}>` : ` [${name}]`;
+    });
+    return `| \`turnlog ${one.name()}${given.join("")}\` | ${cell(one.description())} |\n`;
+  });
+  const flags = new Map<string, Flag>();
+  for (const one of [program, ...visible]) {
+    for (const { flags: text, description, hidden } of one.options) {
+      if (hidden || text.includes("--version")) continue;
+      const key = `${text} ${description}`;
+      const by = one === program ? "all" : `\`${one.name()}\``;
+      const known = flags.get(key)?.commands ?? [];
+      flags.set(key, { flags: text, description, commands: [...known, by] });
+    }
+  }
+  const rows = [...flags.values()].map(
+    (one) => `| \`${cell(one.flags)}\` | ${cell(one.description)} | ${one.commands.join(", ")} |\n`,
+  );
+  return [used.join(""), rows.join("")];
+}
+
+/** @throws Error that names each method and option without a comment */
+export function referencePage(): string {
+  const sections = optionTypes.map(([call, type]) => {
+    const found = declared(type)?.members ?? [];
+    if (found.length === 0) throw new Error(`${type} has no fields that this page could show.`);
+    return `\n### \`${call}\`\n\n${options(type, found)}`;
+  });
+  const changing = methods(commands);
+  const reading = methods(reads);
+  if (silent.length > 0) throw new Error(`The docstrings do not explain: ${silent.join("; ")}`);
+  const [used, flags] = terminal();
+  return `# Reference
+
+Made from the source by \`npm run reference\`. Docstrings say the same in an editor, with types and examples.
+
+| you look for | it is in |
+|---|---|
+| an event and its fields | [events](events.md) |
+| an error code | [when something fails](errors.md) |
+| a route of the server, and who may call it | [the server's routes](server.md#the-routes); \`GET /openapi.json\` has their bodies |
+| a setting of an agent | [the settings of an agent](agent-settings.md) |
+| a metric or an attribute of a trace | [telemetry](telemetry.md#metrics) |
+| a variable of the environment | [the terminal](terminal.md#settings-from-the-environment) |
+
+## Methods of a session
+
+With the action that \`authorize\` is asked about, and the route below \`/api/sessions/{session}\` (\`…\`).
+
+### What changes a session
+
+${changing}
+### What reads a session
+
+${reading}
+## Options
+${sections.join("")}
+## Commands of the terminal
+
+| command | |
+|---|---|
+${used}
+| option | | of |
+|---|---|---|
+${flags}`;
+}

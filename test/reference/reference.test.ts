@@ -1,0 +1,55 @@
+/** The pages of the reference say what the source says, and the hand-written tables beside them name all that it has. */
+
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { RuntimeMetrics } from "../../src/runtime/figures/runtime-metrics.ts";
+import { Circuits } from "../../src/runtime/model/circuits.ts";
+import { eventsPage, eventsPath } from "./events-page.ts";
+import { referencePage, referencePath } from "./reference-page.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+it.each([
+  [eventsPath, eventsPage],
+  [referencePath, referencePage],
+])("%s is made from the source as it is now", (path, page) => {
+  expect(read(path) === page(), `${path} is behind the source: run \`npm run reference\``).toBe(
+    true,
+  );
+});
+
+/** The names in the first column of a table under a heading. */
+function namesIn(page: string, heading: string): readonly string[] {
+  const [, rest = ""] = read(page).split(`\n## ${heading}\n`);
+  const [own = ""] = rest.split("\n## ");
+  const cells = [...own.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = ""]) => cell);
+  return cells.flatMap((cell) => [...cell.matchAll(/`([\w.]+)`/g)].map(([, name = ""]) => name));
+}
+
+it("docs/telemetry.md lists each metric", () => {
+  const made: string[] = [];
+  const make = (name: string) => {
+    made.push(name);
+    return { add: () => {}, record: () => {}, addCallback: () => {} };
+  };
+  const meter = { createCounter: make, createHistogram: make, createObservableGauge: make };
+  expect(new RuntimeMetrics(meter, () => 0, new Circuits({}, Date.now))).toBeDefined();
+  const listed = namesIn("docs/telemetry.md", "Metrics").filter((name) => name.includes("."));
+  expect(listed.toSorted()).toEqual(made.toSorted());
+});
+
+it("docs/terminal.md lists each variable of the environment that the command line reads", () => {
+  const source = globSync("src/cli/**/*.ts", { cwd: root }).map(read).join("\n");
+  const [, fields = ""] = read("src/cli/settings/environment.ts").split(".object({");
+  const [own = ""] = fields.split("\n  })");
+  const used = new Set([
+    ...[...source.matchAll(/\bTURNLOG_[A-Z_]+\b/g)].map(([name]) => name),
+    ...[...source.matchAll(/process\.env\["(\w+)"\]/g)].map(([, name = ""]) => name),
+    ...[...own.matchAll(/^\s+([A-Z_]+):/gm)].map(([, name = ""]) => name),
+  ]);
+  expect(used.size).toBeGreaterThan(12);
+  const listed = namesIn("docs/terminal.md", "Settings from the environment");
+  expect(new Set(listed)).toEqual(used);
+});
