@@ -1,4 +1,5 @@
 /** A language model for tests that answers from a script. Public in `turnlog/testing`. */
+import { setTimeout as wait } from "node:timers/promises";
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -15,6 +16,7 @@ import { z } from "zod";
 import {
   check,
   implementation,
+  milliseconds,
   name,
   oneOf,
   optionsOf,
@@ -56,6 +58,8 @@ export interface ScriptedModel extends LanguageModelV4 {
  */
 export function scriptedModel(script: Script): ScriptedModel {
   const calls: LanguageModelV4CallOptions[] = [];
+  // Its type takes one argument, for those who have types.
+  if (arguments.length > 1) throw tooMany();
   checkScript(script);
 
   async function nextParts(options: LanguageModelV4CallOptions) {
@@ -65,11 +69,12 @@ export function scriptedModel(script: Script): ScriptedModel {
       throw runOut(index, typeof script === "function" ? undefined : script.length);
     if (typeof script === "function") checkStep(step, index);
     options.abortSignal?.throwIfAborted();
-    if (typeof step !== "string" && "failure" in step) throw step.failure;
-    const given = typeof step === "string" ? textStep(step) : step;
-    const parts = partsOf(given, options.prompt, {
+    const reply = replyOf(step);
+    if ("failure" in reply) throw reply.failure;
+    const parts = partsOf(reply, options.prompt, {
       modelId: "scripted",
-      responseId: given.responseId ?? `scripted-${index}`,
+      responseId: reply.responseId ?? `scripted-${index}`,
+      ...(options.abortSignal && { signal: options.abortSignal }),
     });
     return streamParts(parts, options.abortSignal);
   }
@@ -94,14 +99,23 @@ function runOut(index: number, length: number | undefined): TurnlogError {
   );
 }
 
-function textStep(text: string): Exclude<ScriptedStep, string> {
-  return { parts: [{ type: "text", deltas: [text] }] };
+function tooMany(): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    "scriptedModel takes the script and no options: `delay`, `failure`, `usage` and `finishReason` are fields of a step.",
+    { details: { option: "arguments" } },
+  );
+}
+
+function replyOf(step: ScriptedStep): ScriptedReply {
+  return typeof step === "string" ? { parts: [{ type: "text", text: step }] } : step;
 }
 
 interface Reply {
   readonly modelId: string;
   readonly responseId: string;
   readonly warnings?: SharedV4Warning[];
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -109,13 +123,14 @@ interface Reply {
  * step ends is read after its last part, so a script may decide it while the parts are sent.
  */
 export async function* partsOf(
-  step: Exclude<ScriptedStep, string>,
+  step: ScriptedReply,
   prompt: LanguageModelV4Prompt,
-  { modelId, responseId, warnings = [] }: Reply,
+  { modelId, responseId, warnings = [], signal }: Reply,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
-  const { parts = [] } = step;
+  const { parts = [], delay = 0 } = step;
   const output = { text: "", reasoning: "" };
 
+  if (delay > 0) await wait(delay, undefined, { signal });
   yield { type: "stream-start", warnings };
   yield { type: "response-metadata", id: responseId, modelId };
   for (const [position, part] of parts.entries()) {
@@ -123,7 +138,9 @@ export async function* partsOf(
       case "text":
       case "reasoning":
         yield* blockParts(part, `${part.type}-${position}`);
-        output[part.type] += part.deltas.filter((delta) => typeof delta === "string").join("");
+        output[part.type] += deltasOf(part)
+          .filter((delta) => typeof delta === "string")
+          .join("");
         break;
       case "tool-call":
         yield* callParts(part);
@@ -166,10 +183,15 @@ async function* blockParts(
   block: ScriptedBlock,
   id: string,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
-  const { type, deltas, providerMetadata } = block;
+  const { type, providerMetadata } = block;
   yield { type: `${type}-start`, id };
-  for await (const delta of throughGates(deltas)) yield { type: `${type}-delta`, id, delta };
+  for await (const delta of throughGates(deltasOf(block)))
+    yield { type: `${type}-delta`, id, delta };
   yield { type: `${type}-end`, id, ...(providerMetadata && { providerMetadata }) };
+}
+
+function deltasOf(one: ScriptedBlock): readonly ScriptedDelta[] {
+  return one.deltas ?? [one.text];
 }
 
 async function* callParts(call: ScriptedToolCall): AsyncGenerator<LanguageModelV4StreamPart> {
@@ -230,7 +252,32 @@ const deltas = thing(
     Array.isArray(value) &&
     value.every((delta: unknown) => typeof delta === "string" || isGate(delta)),
 );
-const block = optionsOf<ScriptedBlock>({ providerMetadata: anything }, { type: text, deltas });
+/** What people write in place of `deltas`, and of `failure`. */
+const deltasHint = "a piece of text is one of `deltas`, and a whole one is `text`.";
+const failureHint = "a call that is refused has `failure`, and a reply that breaks a part `error`.";
+const blockHints = { content: deltasHint, delta: deltasHint };
+const stepHints = {
+  error: failureHint,
+  throw: failureHint,
+  type: 'a part is one of `parts`: `{ parts: [{ type: "text", text }] }`.',
+  text: 'write the text itself as the step, or `parts: [{ type: "text", text }]`.',
+  toolCalls: 'a call is one of `parts`: `{ type: "tool-call", toolCallId, toolName, input }`.',
+};
+
+const block = z.unknown().superRefine((value, context) => {
+  const isWhole = Reflect.get(Object(value), "deltas") === undefined;
+  report(isWhole ? wholeBlock : pieces, value, context, []);
+});
+const pieces = optionsOf<Pieces>(
+  { providerMetadata: anything },
+  { type: text, deltas },
+  { hints: { text: "a block has `text` or `deltas`, not both." } },
+);
+const wholeBlock = optionsOf<WholeBlock>(
+  { providerMetadata: anything },
+  { type: text, text },
+  { hints: blockHints },
+);
 
 const parts: Readonly<Record<Kind, z.ZodType>> = {
   text: block,
@@ -238,6 +285,7 @@ const parts: Readonly<Record<Kind, z.ZodType>> = {
   "tool-call": optionsOf<ScriptedToolCall>(
     { deltas, providerMetadata: anything },
     { type: text, toolCallId: text, toolName: text, input: anything },
+    { hints: { args: "what a tool is called with is `input`." } },
   ),
   gate: thing("a gate, which has a promise as `until`", isGate),
   error: optionsOf<PartOf<"error">>({}, { type: text, error: anything }),
@@ -256,8 +304,9 @@ const part = z.unknown().superRefine((value, context) => {
   }
 });
 
-const step = optionsOf<Exclude<ScriptedStep, string>>(
+const step = optionsOf<ScriptedReply>(
   {
+    delay: milliseconds,
     parts: z.array(part, "a list of parts"),
     failure: anything,
     finishReason: oneOf(
@@ -273,6 +322,7 @@ const step = optionsOf<Exclude<ScriptedStep, string>>(
     responseId: name,
   },
   {},
+  { hints: stepHints },
 );
 
 const script = thing(
@@ -306,13 +356,25 @@ interface ScriptedGate {
 /** One delta, or a gate between two. */
 type ScriptedDelta = string | ScriptedGate;
 
-/** A text or reasoning block: its start, its deltas and its end. */
-interface ScriptedBlock {
+interface AnyBlock {
   readonly type: "text" | "reasoning";
-  readonly deltas: readonly ScriptedDelta[];
   /** Sent with the end of the block, e.g. a signature. */
   readonly providerMetadata?: SharedV4ProviderMetadata;
 }
+
+interface WholeBlock extends AnyBlock {
+  /** Sent as one delta. */
+  readonly text: string;
+}
+
+interface Pieces extends AnyBlock {
+  readonly deltas: readonly ScriptedDelta[];
+}
+
+/** A text or reasoning block: its start, its deltas and its end. */
+type ScriptedBlock =
+  | (WholeBlock & { readonly deltas?: never })
+  | (Pieces & { readonly text?: never });
 
 /** A tool call: the start of its input, the input's deltas, its end, and the call. */
 export interface ScriptedToolCall {
@@ -337,25 +399,27 @@ export type ScriptedPart =
   /** Any part, sent unchanged. */
   | { readonly type: "raw-part"; readonly part: LanguageModelV4StreamPart };
 
+interface ScriptedReply {
+  readonly parts?: readonly ScriptedPart[];
+  /** The call itself is refused with this error, before any part. */
+  readonly failure?: unknown;
+  /** Milliseconds of real time before the first part. Default: none. A gate waits for as long as a test likes. */
+  readonly delay?: number;
+  /** By default `error` after an error part, `tool-calls` with a tool call, else `stop`. */
+  readonly finishReason?: LanguageModelV4FinishReason["unified"];
+  /** By default four characters are a token, and the prompt's JSON is the input. */
+  readonly usage?: LanguageModelV4Usage;
+  /** `scripted-<index>` by default. */
+  readonly responseId?: string;
+}
+
 /**
- * The answer to one call. A string is a step with one text block of one delta.
+ * The answer to one call: its parts, or a text.
  * @example
  * const late: ScriptedStep = { failure: new Error("The provider is away.") };
  * const model = scriptedModel([late, "Here I am."]);
  */
-export type ScriptedStep =
-  | string
-  | {
-      readonly parts?: readonly ScriptedPart[];
-      /** The call itself is refused with this error, before any part. */
-      readonly failure?: unknown;
-      /** By default `error` after an error part, `tool-calls` with a tool call, else `stop`. */
-      readonly finishReason?: LanguageModelV4FinishReason["unified"];
-      /** By default four characters are a token, and the prompt's JSON is the input. */
-      readonly usage?: LanguageModelV4Usage;
-      /** `scripted-<index>` by default. */
-      readonly responseId?: string;
-    };
+export type ScriptedStep = string | ScriptedReply;
 
 /**
  * A gate of a script that a test opens.

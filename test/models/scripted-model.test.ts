@@ -216,6 +216,36 @@ describe("scriptedModel", () => {
     expect(await waiting).toEqual({ done: true, value: undefined });
   });
 
+  it("takes a whole text as it takes one delta", async () => {
+    const parts = (one: object) => partsOf({ parts: [{ type: "text", ...one } as never] });
+    expect(await parts({ text: "Hello." })).toEqual(await parts({ deltas: ["Hello."] }));
+  });
+
+  it("waits before its first part, and no longer than its call", async () => {
+    const model = scriptedModel([{ delay: 1, parts: [] }, { delay: 2 ** 30 }]);
+    expect((await model.doGenerate(options)).finishReason.unified).toBe("stop");
+    const stop = new AbortController();
+    const late = model.doGenerate({ ...options, abortSignal: stop.signal });
+    stop.abort(new Error("enough"));
+    await expect(late).rejects.toThrow("enough");
+  });
+
+  it.each([
+    [{ error: new Error("no") }, "has `failure`"],
+    [{ type: "text", text: "Hello." }, "is one of `parts`"],
+    [{ text: "Hello." }, "write the text itself"],
+    [{ parts: [{ type: "text", delta: "Hello." }] }, "one of `deltas`"],
+    [{ parts: [{ type: "text", text: "Hello.", deltas: [] }] }, "not both"],
+    [{ parts: [{ type: "tool-call", args: {} }] }, "is `input`"],
+  ])("refuses %j with the right field", (step, words) => {
+    expect(() => scriptedModel([step as never])).toThrow(words);
+  });
+
+  it("refuses options, which it would not look at", () => {
+    const untyped: (...given: readonly unknown[]) => unknown = scriptedModel as never;
+    expect(() => untyped(["Hello."], { delay: 20 })).toThrow("takes the script and no options");
+  });
+
   it("takes a function for a script, with the call's options and its number", async () => {
     const script: Script = ({ prompt }, index) => `call ${index} of ${prompt.length} messages`;
     const model = scriptedModel(script);

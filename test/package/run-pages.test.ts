@@ -20,7 +20,12 @@ const pages = [
   "comparing",
 ];
 
-it.each(pages.flatMap((page) => shownPrograms(`docs/${page}.md`, "ts")))(
+/** The others of the page are tests, which `test/testing` runs, or parts of them. */
+const script = shownPrograms("docs/testing.md", "ts").filter(({ code }) =>
+  code.includes("assert."),
+);
+
+it.each([...pages.flatMap((page) => shownPrograms(`docs/${page}.md`, "ts")), ...script])(
   "$page: $title",
   async ({ code }) => {
     expect(code).toContain("assert.");

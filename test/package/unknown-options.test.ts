@@ -408,8 +408,8 @@ const rows: readonly Row[] = [
   ["step 1.part", "parts", () => scriptedModel([{ part: [] }])],
   // @ts-expect-error -- unknown
   ["step 1.parts.0.delta", "deltas", () => scriptedModel([{ parts: [{ type: "text", deltas: [], delta: "x" }] }])],
-  // @ts-expect-error -- required
-  ["step 1.parts.0.text", undefined, () => scriptedModel([{ parts: [{ type: "text", text: "Hi." }] }])],
+  // @ts-expect-error -- one of both
+  ["step 1.parts.0.text", undefined, () => scriptedModel([{ parts: [{ type: "text", text: "Hi.", deltas: [] }] }])],
   // @ts-expect-error -- no such part
   ["step 1.parts.0.type", undefined, () => scriptedModel([{ parts: [{ type: "tool_call", toolName: "a" }] }])],
   // @ts-expect-error -- not a step
@@ -640,7 +640,7 @@ describe("a setting of the AI SDK's `ToolLoopAgent`", () => {
 });
 
 it("a step that a script's function makes wrongly fails its turn by name", async () => {
-  const wrong = scriptedModel(() => ({ parts: [{ type: "text", text: "Hi." }] }) as never);
+  const wrong = scriptedModel(() => ({ parts: [{ type: "text", delta: "Hi." }] }) as never);
   const memory: EventLog = await openMemoryLog();
   await using other = await createRuntime({ log: memory, agent: { model: wrong } });
   const turn = await (await other.session("w")).send("Go.");
