@@ -1,75 +1,33 @@
-/**
- * An agent that checks the backups by a schedule and asks before it deletes one. The first process ends while
- * a question waits and the next check is due later; the second one goes on with both. Runs offline:
- * `node examples/cron-agent.ts`.
- */
+/** An agent that checks the backups on a schedule, with a budget for a day. Each check plans the next one. */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { tool } from "ai";
-import { z } from "zod";
-import { createRuntime, type Agent, type Session } from "turnlog";
+import { createRuntime } from "turnlog";
 import { scriptedModel } from "turnlog/testing";
 
-/** In a product this is a day. */
-const INTERVAL_MS = 300;
+const INTERVAL_MS = 50; // in a product: a day
 
-const disk = new Set(["monday.tar", "tuesday.tar", "wednesday.tar"]);
+const agent = { model: scriptedModel(() => "Two backups, both good. ".repeat(20)) };
+await using runtime = await createRuntime({
+  memory: true, // in a product: dir: ".turnlog"
+  agent,
+  resume: "all", // after a restart, checks that are due come at once
+  recovery: "continue",
+  limits: { perKey: { job: { tokens: 400, per: "day" } } },
+});
+const session = await runtime.session("backups", { metadata: { job: "backups" } });
 
-const agent: Agent = {
-  instructions: "Keep the two newest backups.",
-  model: scriptedModel(({ prompt }) => {
-    const last = prompt.at(-1);
-    if (last?.role === "tool") return `There are ${disk.size} backups now.`;
-    if (disk.size <= 2) return "Nothing to delete.";
-    const call = { type: "tool-call", toolCallId: "1", toolName: "deleteBackup" } as const;
-    return { parts: [{ ...call, input: { name: "monday.tar" } }] };
-  }),
-  tools: {
-    deleteBackup: tool({
-      inputSchema: z.object({ name: z.string() }),
-      execute: ({ name }) => disk.delete(name),
-    }),
-  },
-  toolApproval: { deleteBackup: "user-approval" },
-};
-
-/** Plans the next check. Its id names the time, so that a restart does not plan it twice. */
-async function planCheck(session: Session, time: number): Promise<void> {
+/** Its id names the time, so that a restart does not plan the same check twice. */
+async function planCheck(time: number) {
   const notBefore = new Date(time);
-  await session.send("Check the backups.", { id: `check-${notBefore.toISOString()}`, notBefore });
+  return await session.send("Check the backups.", { id: `check-${time}`, notBefore });
 }
 
-const dir = await mkdtemp(join(tmpdir(), "turnlog-cron-"));
-const options = { dir, agent, resume: "all", recovery: "continue" } as const;
-
-const first = await createRuntime(options);
-const backups = await first.session("backups", { metadata: { team: "ops" } });
-const check = await backups.send("Check the backups.");
-await planCheck(backups, Date.now() + INTERVAL_MS);
-await check.untilRest();
-await first.close();
-
-const second = await createRuntime(options);
-for (const question of await second.approvals({ where: { team: "ops" } })) {
-  if (question.kind !== "approval") continue;
-  const { approvalId, toolName, input } = question.approval;
-  console.log(`${question.session} asks: ${toolName} ${JSON.stringify(input)}`);
-  await (await second.session(question.session)).approve(approvalId, { by: "ann" });
+let time = Date.now();
+for (;;) {
+  const turn = await planCheck(time);
+  const { finishReason, text } = await turn.result;
+  console.log(finishReason === "stop" ? text.slice(0, 23) : finishReason);
+  if (finishReason === "out-of-budget") break; // in a product: goes on tomorrow, or asks a person (`hold`)
+  time += INTERVAL_MS;
 }
-
-const session = await second.session("backups");
-for await (const { type } of session.events()) {
-  const { history, summary } = await session.view();
-  if (type === "turn.ended" && summary.turns === 2 && summary.status === "idle") {
-    for (const item of history) {
-      if (item.kind === "user") console.log(item.content);
-      if (item.kind !== "step") continue;
-      for (const part of item.parts) if (part.kind === "text") console.log(`  ${part.text}`);
-    }
-    break;
-  }
-}
-await second.close();
-await rm(dir, { recursive: true });
+const [row] = await runtime.bill({ by: "job" });
+console.log(row?.of, `${row?.calls} calls`);

@@ -1,7 +1,4 @@
-/**
- * A service for several companies: each session has its tenant, no request opens a session of another one, and
- * each tenant has a limit of spending. Runs offline: `node examples/multi-tenant.ts`.
- */
+/** A service for several companies: each session has its tenant, and each tenant a limit of spending. */
 
 import { createRuntime, TurnlogError } from "turnlog";
 import { scriptedModel } from "turnlog/testing";
@@ -17,6 +14,7 @@ await using runtime = await createRuntime({
 
 /** One request of a user, whose tenant the service knows from the login. */
 async function answer(tenant: string, id: string, agent: string, text: string): Promise<string> {
+  // A session of another tenant is refused: its metadata differ.
   const session = await runtime.session(id, { agent, metadata: { tenant } });
   const { finishReason, text: reply } = await (await session.send(text)).result;
   return finishReason === "out-of-budget" ? "Your limit for today is reached." : reply.slice(0, 40);
@@ -26,17 +24,13 @@ console.log(await answer("acme", "acme-1", "support", "My screen is black."));
 console.log(await answer("acme", "acme-2", "sales", "What does a screen cost?"));
 console.log(await answer("acme", "acme-1", "support", "It is still black."));
 console.log(await answer("bolt", "bolt-1", "support", "My lamp is broken."));
-
-try {
-  await answer("bolt", "acme-1", "support", "What did they ask?");
-} catch (error) {
-  console.log(TurnlogError.isInstance(error) ? error.code : error);
-}
+await answer("bolt", "acme-1", "support", "What did they ask?").catch((error: unknown) =>
+  console.log(TurnlogError.isInstance(error) ? error.code : error),
+);
 
 for (const tenant of ["acme", "bolt"]) {
   const rows = await Array.fromAsync(runtime.sessions({ where: { tenant } }));
   console.log(tenant, rows.map(({ session }) => session).toSorted());
 }
-
 const { deleted } = await runtime.deleteSessions({ where: { tenant: "bolt" } });
 console.log(`bolt left: ${deleted.length} session deleted`);

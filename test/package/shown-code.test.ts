@@ -37,6 +37,10 @@ it("each block says what it is", () => {
   expect(blocks.length).toBeGreaterThan(60);
 });
 
+const ownAgent = `
+  import type { Agent } from "turnlog";
+  export declare const agent: Agent;`;
+
 /** What a page says that its reader has. */
 const given: Readonly<Record<string, string>> = {
   "docs/keeping.md": `
@@ -51,9 +55,8 @@ const given: Readonly<Record<string, string>> = {
     declare global {
       const model: Agent["model"], cheaper: Agent["model"], tools: NonNullable<Agent["tools"]>;
     }`,
-  "docs/testing.md": `
-    import type { Agent } from "turnlog";
-    export declare const agent: Agent;`,
+  "docs/cookbook.md": ownAgent,
+  "docs/testing.md": ownAgent,
 };
 
 const settings = {
