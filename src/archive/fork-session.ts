@@ -52,7 +52,7 @@ export async function forkSession(
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(
       "REVISION_CONFLICT",
-      `There is already a session ${as}, so nothing was forked. Give the fork another name (\`id\`, \`--as\`).`,
+      `There is already a session ${as}, so nothing was forked. Give the fork another name (\`id\`, \`--id\`).`,
       { session: as, cause: error },
     );
   }

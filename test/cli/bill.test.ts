@@ -56,7 +56,7 @@ async function rows(...args: readonly string[]): Promise<z.infer<typeof rowsSche
 }
 
 it("shows what a session paid, its dearest parts, and what it would have cost otherwise", async () => {
-  const { stdout } = await bill("one", "--as", "openai:gpt-4o-mini");
+  const { stdout } = await bill("one", "--model", "openai:gpt-4o-mini");
   expect(stdout).toMatch(/^one at \d+\n {2}replies .* · ~?\$0\.\d{4}\n/);
   expect(stdout).toMatch(
     /^ {2}\$0\.\d{4} {2}result of look, step 1, at \d+: [\d,]+ tokens in 1 call$/m,

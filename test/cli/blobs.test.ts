@@ -34,7 +34,7 @@ it("takes a session's media to another store, in its file or beside it", async (
   expect(await run(["import", from.at("one.jsonl")], at)).toMatchObject({ code: 0 });
   expect(await run(["verify"], at)).toMatchObject({ code: 0 });
   await run(["delete", "one", "--yes"], at);
-  const two = ["import", from.at("two.jsonl"), "--as", "two"];
+  const two = ["import", from.at("two.jsonl"), "--id", "two"];
   const refused = await run(two, at);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toMatch(/--blobs.*\[BLOB_MISSING\]/s);

@@ -96,7 +96,7 @@ describe("a process", () => {
     ["MODEL", "gpt-x"],
   ])("ends with 2 when %s is %s, and makes no store", async (name, value) => {
     await using folder = await temporaryFolder();
-    const ended = await run(["hello"], { cwd: folder.path, env: { [name]: value } });
+    const ended = await run(["hello there"], { cwd: folder.path, env: { [name]: value } });
     expect(ended).toMatchObject({ code: 2, stdout: "" });
     expect(ended.stderr).toMatch(new RegExp(`^error: The environment variable ${name} `, "m"));
     expect(await run(["sessions"], { cwd: folder.path })).toMatchObject({ code: 1 });

@@ -42,7 +42,7 @@ it("keeps a session that others share events with, unless they are to have their
   await using folder = await temporaryFolder({ "a.txt": "one" });
   const cwd = folder.path;
   await run(["--session", "one", "list the files"], { cwd });
-  await run(["fork", "one", "--as", "two"], { cwd });
+  await run(["fork", "one", "--id", "two"], { cwd });
   const before = await run(["show", "two", "--json"], { cwd });
   const refused = await run(["delete", "one", "--yes"], { cwd });
   expect(refused).toMatchObject({ code: 1, stdout: "" });

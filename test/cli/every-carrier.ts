@@ -105,23 +105,23 @@ export async function everyCommand({ folder, options, env = {} }: Carrier): Prom
   await done("rewind", "s", "--before-turn", "3", "--json");
   await done("checkout", "s", "1", "--json");
   await done("rewind", "s", "--before-message", "s-1", "--tell", "--json");
-  await done("fork", "s", "--as", "f", "--json");
+  await done("fork", "s", "--id", "f", "--json");
   await done("redact", "s", "2", "--yes", "--json");
   await done("delete", "gone", "--yes", "--json");
   await done("delete", "--where", "team=old", "--yes", "--json");
   await writeFile(folder.at("f.jsonl"), await done("export", "f"));
-  await done("import", "f.jsonl", "--as", "brought", "--json");
+  await done("import", "f.jsonl", "--id", "brought", "--json");
   const message = { id: "u1", role: "user", parts: [{ type: "text", text: "From elsewhere" }] };
   await writeFile(folder.at("messages.json"), JSON.stringify([message]));
-  await done("import", "messages.json", "--from", "ui-messages", "--as", "messages", "--json");
+  await done("import", "messages.json", "--from", "ui-messages", "--id", "messages", "--json");
   await look();
   await refused("rewind", "s", "--to", "4000");
   await refused("checkout", "s", "77");
   await refused("show", "none");
-  await refused("fork", "s", "--as", "f");
+  await refused("fork", "s", "--id", "f");
   await refused("delete", "none", "--yes");
   await refused("redact", "none", "1", "--yes");
-  await refused("import", "f.jsonl", "--as", "f");
+  await refused("import", "f.jsonl", "--id", "f");
   return printed;
 }
 
@@ -135,7 +135,7 @@ export async function chatting({
   const events = z.array(z.looseObject({ type: z.string() }));
   for (const args of [
     ["--session", "s", "--json", "list all files"],
-    ["rerun", "s", "--as", "again", "--json"],
+    ["rerun", "s", "--id", "again", "--json"],
   ]) {
     const { code, stdout, stderr } = await run([...args, ...options], { cwd: folder.path, env });
     expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });

@@ -108,7 +108,7 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
     use("--agent", "./agent.mjs", "--demo", "--no-open"),
   ],
   rerun: [{ ...use("s"), hasTexts: true }, use(unknown)],
-  fork: [use("s", "--position", "4"), use("s", "--as", unknown), use(unknown)],
+  fork: [use("s", "--position", "4"), use("s", "--id", unknown), use(unknown)],
   sessions: [use()],
   show: [
     ...["events", "history", "prompt", "state", "usage", "timeline"].map((view) =>
@@ -142,9 +142,9 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
   ],
   export: [use("s", "--out", `./out${HOSTILE}.jsonl`), use("s", "--fixture", "./fixture.jsonl")],
   import: [
-    use("./s.jsonl", "--as", "again"),
-    use("./s.jsonl", "--as", unknown),
-    use("./chat.json", "--from", "ui-messages", "--as", "talk"),
+    use("./s.jsonl", "--id", "again"),
+    use("./s.jsonl", "--id", unknown),
+    use("./chat.json", "--from", "ui-messages", "--id", "talk"),
     use("./agent.mjs"),
     use(`./${unknown}`),
   ],

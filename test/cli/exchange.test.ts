@@ -43,7 +43,7 @@ describe("export and import", () => {
     expect((await readdir(from.path)).toSorted()).toEqual([".turnlog", "one.jsonl"]);
 
     await using to = await temporaryFolder();
-    for (const args of [[], ["--as", "two"]]) {
+    for (const args of [[], ["--id", "two"]]) {
       const ended = await run(["import", from.at("one.jsonl"), ...args], { cwd: to.path });
       expect(ended).toMatchObject({ code: 0, stdout: "" });
     }
@@ -52,7 +52,7 @@ describe("export and import", () => {
       const [, ...again] = (await run(["export", name], { cwd: to.path })).stdout.split("\n");
       expect(again).toEqual(lines);
     }
-    const third = ["import", from.at("one.jsonl"), "--as", "three", "--json"];
+    const third = ["import", from.at("one.jsonl"), "--id", "three", "--json"];
     const { stdout } = await run(third, { cwd: to.path });
     expect(jsonLines(stdout)).toEqual([{ session: "three", events: lines.length - 1 }]);
     expect(await run(["verify"], { cwd: to.path })).toMatchObject({ code: 0 });
@@ -66,12 +66,12 @@ describe("export and import", () => {
     expect(await readdir(folder.path)).toEqual(["broken.jsonl"]);
   });
 
-  it("take a session that breaks a law by --no-verify, under the name that --as gives it", async () => {
+  it("take a session that breaks a law by --no-verify, under the name that --id gives it", async () => {
     await using folder = await folderWith("one", await events());
     const { stdout } = await run(["export", "one"], { cwd: folder.path });
     const broken = stdout.replaceAll('"stop"', '"length"').replace('"turn":1', '"turn":7');
     await folder.write("broken.jsonl", broken);
-    const two = ["import", "broken.jsonl", "--as", "two"];
+    const two = ["import", "broken.jsonl", "--id", "two"];
     const refused = await run(two, { cwd: folder.path });
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.stderr).toMatch(/--no-verify.*\[EVENT_INVALID\]/);
@@ -90,7 +90,7 @@ describe("export and import", () => {
     const before = await readFile(folder.at("one.jsonl"), "utf8");
     const again = await run(["import", "one.jsonl"], { cwd: folder.path });
     expect(again).toMatchObject({ code: 1, stdout: "" });
-    expect(again.stderr).toMatch(/--as.*\[REVISION_CONFLICT\]/);
+    expect(again.stderr).toMatch(/--id.*\[REVISION_CONFLICT\]/);
     const nobody = await run(["export", "nobody", "--out", "one.jsonl"], { cwd: folder.path });
     expect(nobody.stderr).toContain("[SESSION_NOT_FOUND]");
     expect(await readFile(folder.at("one.jsonl"), "utf8")).toBe(before);
@@ -108,7 +108,7 @@ describe("messages of the AI SDK", () => {
 
   it("are imported as a session, and their system message is shown", async () => {
     await using folder = await temporaryFolder({ "messages.json": JSON.stringify(messages) });
-    const ended = await run([...from, "--as", "talk"], { cwd: folder.path });
+    const ended = await run([...from, "--id", "talk"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 0, stdout: "" });
     expect(ended.stderr).toContain("Be brief.");
     const shown = await run(["show", "talk", "--view", "prompt", "--json"], { cwd: folder.path });
@@ -137,7 +137,7 @@ describe("messages of the AI SDK", () => {
       { id: "a1", role: "assistant", parts: [{ type: "text", text: "Hello yourself." }] },
     ];
     await using folder = await temporaryFolder({ "chat.json": JSON.stringify(chat) });
-    const ended = await run(["import", "chat.json", "--from", "ui-messages", "--as", "talk"], {
+    const ended = await run(["import", "chat.json", "--from", "ui-messages", "--id", "talk"], {
       cwd: folder.path,
     });
     expect(ended).toMatchObject({ code: 0, stdout: "" });
@@ -146,7 +146,7 @@ describe("messages of the AI SDK", () => {
     );
     expect(ended.stderr).toContain("1 × id.");
     expect(ended.stderr).not.toContain("\u001B[2J");
-    const again = ["import", "chat.json", "--from", "ui-messages", "--as", "two", "--json"];
+    const again = ["import", "chat.json", "--from", "ui-messages", "--id", "two", "--json"];
     again.push("--metadata", "team=support");
     const json = await run(again, { cwd: folder.path });
     expect(jsonLines(json.stdout)).toMatchObject([
@@ -163,11 +163,11 @@ describe("messages of the AI SDK", () => {
     expect(await run(from, { cwd: folder.path })).toMatchObject({ code: 2, stdout: "" });
     for (const wrong of ["{ not JSON", '[{ "role": "nobody" }]']) {
       await folder.write("messages.json", wrong);
-      const ended = await run([...from, "--as", "talk"], { cwd: folder.path });
+      const ended = await run([...from, "--id", "talk"], { cwd: folder.path });
       expect(ended).toMatchObject({ code: 1, stdout: "" });
       expect(ended.stderr).toContain("[INVALID_INPUT]");
     }
-    const more = await run([...from, "--as", "talk", "--no-verify"], { cwd: folder.path });
+    const more = await run([...from, "--id", "talk", "--no-verify"], { cwd: folder.path });
     expect(more).toMatchObject({ code: 2, stdout: "" });
     expect(await readdir(folder.path)).toEqual(["messages.json"]);
   });
@@ -187,12 +187,12 @@ describe("a log of another program", () => {
 
   it("is as many sessions as it has conversations, and seen for what it is", async () => {
     await using folder = await temporaryFolder({ "calls.jsonl": file });
-    const ended = await run(["import", "calls.jsonl", "--as", "talk"], { cwd: folder.path });
+    const ended = await run(["import", "calls.jsonl", "--id", "talk"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 0, stdout: "" });
     expect(ended.stderr).toMatch(/^Imported 2 sessions, talk-1 to talk-2, with \d+ events\.\n/);
     expect(ended.stderr).toContain("Be brief.");
     expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
-    const again = ["import", "calls.jsonl", "--from", "openai", "--as", "two", "--json"];
+    const again = ["import", "calls.jsonl", "--from", "openai", "--id", "two", "--json"];
     const { stdout } = await run(again, { cwd: folder.path });
     expect(jsonLines(stdout)).toMatchObject([
       { session: "two-1", instructions: "Be brief.", dropped: [] },
@@ -206,7 +206,7 @@ describe("a log of another program", () => {
       dir: folder.at(".turnlog"),
       agent: { model: scriptedModel([]) },
     });
-    const ended = await run(["import", "calls.jsonl", "--as", "talk"], { cwd: folder.path });
+    const ended = await run(["import", "calls.jsonl", "--id", "talk"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 0 });
     expect((await Array.fromAsync(runtime.log.list())).map(({ session }) => session)).toEqual([
       "talk-1",
@@ -219,12 +219,12 @@ describe("a log of another program", () => {
       "calls.jsonl": file,
       "cut.jsonl": `${file}{"mess`,
     });
-    const one = ["import", "-", "--as", "talk-2"];
+    const one = ["import", "-", "--id", "talk-2"];
     await runProcess(one, { cwd: folder.path, input: JSON.stringify([hi]) });
-    const ended = await run(["import", "calls.jsonl", "--as", "talk"], { cwd: folder.path });
+    const ended = await run(["import", "calls.jsonl", "--id", "talk"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 1 });
     expect(ended.stderr).toMatch(/Imported session talk-1 with[^]*talk-2 already exists/);
-    const cut = await run(["import", "cut.jsonl", "--as", "cut"], { cwd: folder.path });
+    const cut = await run(["import", "cut.jsonl", "--id", "cut"], { cwd: folder.path });
     expect(cut.stderr).toMatch(/Line 4 of .*cut\.jsonl is not JSON/);
   });
 });
@@ -249,10 +249,10 @@ describe("import -", () => {
     expect(await run(["verify"], { cwd: to.path })).toMatchObject({ code: 0 });
 
     const messages = '\uFEFF[{ "role": "user", "content": "Hello." }]\n';
-    const talk = ["import", "-", "--from", "model-messages", "--as", "talk"];
+    const talk = ["import", "-", "--from", "model-messages", "--id", "talk"];
     expect(await run(talk, { ...at, input: messages })).toMatchObject({ code: 0 });
     await to.write("marked.jsonl", `\uFEFF${input}`);
-    const again = ["import", "marked.jsonl", "--as", "two"];
+    const again = ["import", "marked.jsonl", "--id", "two"];
     expect(await run(again, { cwd: to.path })).toMatchObject({ code: 0 });
   });
 });

@@ -11,7 +11,7 @@ it("makes a session that shares another one's events, is listed, verified and go
   await using folder = await temporaryFolder({ "a.txt": "one" });
   const cwd = folder.path;
   await run(["--session", "one", "list the files"], { cwd });
-  const made = await run(["fork", "one", "--position", "7", "--as", "two", "--json"], { cwd });
+  const made = await run(["fork", "one", "--position", "7", "--id", "two", "--json"], { cwd });
   expect(made).toMatchObject({ code: 0 });
   expect(jsonLines(made.stdout)).toEqual([
     { session: "two", from: { session: "one", position: 7 } },
@@ -42,8 +42,8 @@ it("says what is wrong with a position, a name or a session, and makes nothing",
   await run(["--session", "one", "hello"], { cwd });
   for (const [args, code] of [
     [["fork", "one", "--position", "9999"], "INVALID_INPUT"],
-    [["fork", "one", "--as", "one"], "REVISION_CONFLICT"],
-    [["fork", "one", "--as", "a b"], "INVALID_INPUT"],
+    [["fork", "one", "--id", "one"], "REVISION_CONFLICT"],
+    [["fork", "one", "--id", "a b"], "INVALID_INPUT"],
     [["fork", "none"], "SESSION_NOT_FOUND"],
   ] as const) {
     const ended = await run(args, { cwd });
@@ -63,7 +63,7 @@ it("records another agent for the fork, of a module or of the chat, and runs not
   const cwd = folder.path;
   await run(["--session", "one", "hello"], { cwd });
   const agentOf = async (...args: readonly string[]): Promise<unknown> => {
-    const made = await run(["fork", "one", "--as", args[0] ?? "", ...args.slice(1)], { cwd });
+    const made = await run(["fork", "one", "--id", args[0] ?? "", ...args.slice(1)], { cwd });
     expect(made).toMatchObject({ code: 0 });
     const { stdout } = await run(["show", args[0] ?? "", "--view", "events", "--json"], { cwd });
     const events = z.array(z.looseObject({ type: z.string(), data: z.unknown() }));

@@ -61,6 +61,28 @@ it("follows what other processes write, and lets go of the store in between", as
   expect(places(stdout)).toEqual(["1 a:1", "2 a:2", "4 a:3"]);
 });
 
+it("shows one session as others write it, as events and as the conversation", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  await run(["--session", "talk", "say something"], { cwd });
+  const events = start(["show", "talk", "--view", "events", "--json", "--follow"], { cwd });
+  const history = start(["show", "talk", "--follow"], { cwd });
+  for (const one of [events, history]) await one.until("stderr", /all events so far/);
+  await run(["--session", "other", "say something"], { cwd });
+  await run(["--session", "talk", "say more"], { cwd });
+  await history.until("stdout", /Turn 2[^]*say more/);
+  await events.until("stdout", /"turn.ended"[^]*"turn.ended"/);
+  for (const one of [events, history]) one.child.kill("SIGINT");
+  const [{ code, stdout }] = await Promise.all([events.ended, history.ended]);
+  expect(code).toBe(130);
+  const said = z.array(z.looseObject({ position: z.number() })).parse(jsonLines(stdout));
+  expect(said.map(({ position }) => position)).toEqual(said.map((_, index) => index + 1));
+  const idle = await run(["show", "talk", "--view", "usage", "--follow"], { cwd });
+  expect(idle).toMatchObject({ code: 2, stdout: "" });
+  const missing = await run(["show", "nobody", "--follow"], { cwd });
+  expect(missing.stderr).toContain("[SESSION_NOT_FOUND]");
+});
+
 it("says of a store that is in use where its events can be followed", async () => {
   await using folder = await temporaryFolder({});
   const dir = folder.at(".turnlog");

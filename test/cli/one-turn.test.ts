@@ -196,6 +196,14 @@ describe("wrong usage", () => {
     ["no session to show", ["show"], /missing required argument/],
     ["a slip in a command", ["shwo", "one"], /did you mean show\? .*turnlog -- shwo one/],
     ["one behind options", ["--session", "one", "sesions"], /did you mean sessions\?/],
+    [
+      "another program's name",
+      ["--dir", "st", "list"],
+      /did you mean sessions\? .*turnlog -- list/,
+    ],
+    ["a word in the form of a command", ["hello"], /no command "hello"; turnlog --help/],
+    ["a former name", ["fork", "one", "--as", "two"], /--as is now called --id\./],
+    ["one of another meaning", ["bill", "one", "--as", "m"], /--as is now called --model\./],
     ["help on what there is not", ["help", "nope"], /no command "nope"/],
   ])("exits 2, says why and makes nothing: %s", async (_what, args, why) => {
     await using folder = await temporaryFolder(files);

@@ -142,7 +142,7 @@ describe("a server that OPENAI_BASE_URL names", () => {
 
   it("without a key and a model's name is a question of usage, not a guess", async () => {
     await using folder = await temporaryFolder();
-    const ended = await run(["hello"], {
+    const ended = await run(["hello there"], {
       cwd: folder.path,
       env: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" },
     });

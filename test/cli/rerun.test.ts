@@ -9,14 +9,14 @@ it("runs the last turn again in a fork, shows what is new of it, and leaves the 
   const cwd = folder.path;
   await run(["--session", "one", "list the files"], { cwd });
   const before = await run(["show", "one", "--view", "events", "--json"], { cwd });
-  const again = await run(["rerun", "one", "--as", "two"], { cwd });
+  const again = await run(["rerun", "one", "--id", "two"], { cwd });
   expect(again).toMatchObject({ code: 0 });
   expect(again.stdout).toContain("a.txt");
   expect(again.stderr).toMatch(/Session two is a fork of one at position \d+/);
   expect((await run(["show", "one", "--view", "events", "--json"], { cwd })).stdout).toBe(
     before.stdout,
   );
-  const second = await run(["rerun", "one", "--step", "2", "--as", "three", "--json"], { cwd });
+  const second = await run(["rerun", "one", "--step", "2", "--id", "three", "--json"], { cwd });
   expect(second).toMatchObject({ code: 0 });
   const events = jsonLines(second.stdout);
   // The call of the first step is shared, and is not made again.
@@ -34,7 +34,7 @@ it("says what is wrong with a place or a session, and makes nothing", async () =
     [["rerun", "one", "--step", "9"], "INVALID_INPUT"],
     [["rerun", "one", "--position", "1"], "INVALID_INPUT"],
     [["rerun", "none"], "SESSION_NOT_FOUND"],
-    [["rerun", "one", "--as", "one"], "REVISION_CONFLICT"],
+    [["rerun", "one", "--id", "one"], "REVISION_CONFLICT"],
   ] as const) {
     const ended = await run(args, { cwd });
     expect(ended).toMatchObject({ code: 1, stdout: "" });
@@ -70,7 +70,7 @@ export const agent = {
   const offline = await run([...own, "--model", "offline"], { cwd });
   expect(offline.stdout).not.toContain("I am told");
   expect(offline.stderr).not.toContain("No OPENAI_API_KEY");
-  const chat = ["rerun", "one", "--as", "brief", "--instructions", "brief.md"];
+  const chat = ["rerun", "one", "--id", "brief", "--instructions", "brief.md"];
   expect(await run(chat, { cwd })).toMatchObject({ code: 0 });
   const prompt = await run(["show", "brief", "--view", "prompt"], { cwd });
   expect(prompt.stdout).toContain("Be brief.");

@@ -147,7 +147,7 @@ it("does not cut off a turn that has not ended", async () => {
   await run(["--session", "one", "hello"], { cwd });
   const events = await read(cwd);
   const inTurn = events.find(({ type }) => type === "step.started")?.position;
-  await run(["fork", "one", "--position", String(inTurn), "--as", "two"], { cwd });
+  await run(["fork", "one", "--position", String(inTurn), "--id", "two"], { cwd });
   const refused = await run(["rewind", "two", "--before-turn", "1"], { cwd });
   expect(refused).toMatchObject({ code: 1 });
   expect(refused.stderr).toMatch(/its turn has not ended.*turnlog --session two/s);

@@ -90,7 +90,7 @@ describe("while an application has the store open", () => {
     await done("checkout", "s", "1");
     expect((await session.view()).history).toEqual(before.history);
     await say("s", "Still here");
-    expect(jsonLines(await done("fork", "s", "--as", "f", "--json"))).toMatchObject([
+    expect(jsonLines(await done("fork", "s", "--id", "f", "--json"))).toMatchObject([
       { session: "f", from: { session: "s" } },
     ]);
     await say("f", "In the fork");
@@ -109,18 +109,18 @@ describe("while an application has the store open", () => {
 
   it("imports sessions and messages into the application's store", async () => {
     await writeFile(folder.at("s.jsonl"), await done("export", "s"));
-    await done("import", "s.jsonl", "--as", "brought");
+    await done("import", "s.jsonl", "--id", "brought");
     await say("brought", "And here");
     const { history } = await (await runtime.session("brought")).view();
     expect(JSON.stringify(history)).toContain("And here");
     const message = { id: "u1", role: "user", parts: [{ type: "text", text: "From elsewhere" }] };
     await writeFile(folder.at("messages.json"), JSON.stringify([message]));
-    const of = ["messages.json", "--from", "ui-messages", "--as", "of-messages", "--json"];
+    const of = ["messages.json", "--from", "ui-messages", "--id", "of-messages", "--json"];
     expect(jsonLines(await done("import", ...of))).toMatchObject([{ session: "of-messages" }]);
     const here = await (await runtime.session("of-messages")).view();
     expect(JSON.stringify(here.history)).toContain("From elsewhere");
     expect((await ended("import", "s.jsonl")).stderr).toMatch(/\[REVISION_CONFLICT\]|exists/);
-    const refused = await ended("import", "s.jsonl", "--as", "x", "--no-verify");
+    const refused = await ended("import", "s.jsonl", "--id", "x", "--no-verify");
     expect(refused).toMatchObject({ code: 2 });
     expect(refused.stderr).toContain("cannot import with --no-verify");
   });
@@ -162,15 +162,15 @@ describe("while an application has the store open", () => {
   });
 
   it("runs a turn again by the application's agent, in a fork of its store", async () => {
-    const { code, stdout, stderr } = await ended("rerun", "f", "--as", "again");
+    const { code, stdout, stderr } = await ended("rerun", "f", "--id", "again");
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(stderr).toContain(`Process ${process.pid} has the store open: its agent answers.`);
     expect(stderr).toMatch(/Session again is a fork of f at position \d+/);
     const { history } = await (await runtime.session("again")).view();
     expect(JSON.stringify(history)).toContain(JSON.stringify(stdout.trim()).slice(1, -1));
-    const step = jsonLines(await done("rerun", "f", "--step", "1", "--as", "once", "--json"));
+    const step = jsonLines(await done("rerun", "f", "--step", "1", "--id", "once", "--json"));
     expect(JSON.stringify(step.at(-1))).toContain("turn.ended");
-    expect((await ended("rerun", "f", "--as", "s")).stderr).toContain("[REVISION_CONFLICT]");
+    expect((await ended("rerun", "f", "--id", "s")).stderr).toContain("[REVISION_CONFLICT]");
     expect((await ended("rerun", "none")).stderr).toContain("[SESSION_NOT_FOUND]");
     const refused = await ended("rerun", "f", "--hash-chain");
     expect(refused).toMatchObject({ code: 2, stdout: "" });

@@ -165,7 +165,7 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
     "an import is whole or has not begun",
     async () => {
       const was = await before();
-      const args = (dir: string) => [commandLine, "--dir", dir, "import", "s.jsonl", "--as", "j"];
+      const args = (dir: string) => [commandLine, "--dir", dir, "import", "s.jsonl", "--id", "j"];
       const lengths = new Set<number>();
       const writes = await atEveryWrite(
         how,

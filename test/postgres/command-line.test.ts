@@ -68,11 +68,11 @@ it("changes, exports, imports and deletes sessions", async () => {
   const changed = await done("rewind", "s", "--before-turn", "2", "--json");
   expect(jsonLines(changed.stdout)).toMatchObject([{ session: "s", turns: [2] }]);
   await done("checkout", "s", "1");
-  expect((await done("fork", "s", "--as", "f")).stdout.trim()).toBe("f");
-  await done("rerun", "s", "--as", "again", "--model", "offline");
+  expect((await done("fork", "s", "--id", "f")).stdout.trim()).toBe("f");
+  await done("rerun", "s", "--id", "again", "--model", "offline");
   await done("export", "s", "--out", "s.jsonl");
   expect(await readFile(folder.at("s.jsonl"), "utf8")).toContain("turn.started");
-  await done("import", "s.jsonl", "--as", "imported");
+  await done("import", "s.jsonl", "--id", "imported");
   await done("delete", "imported", "--yes");
   await done("delete", "--older-than", "2100-01-01", "--dry-run");
   await done("gc");
@@ -97,7 +97,7 @@ it("changes a session that another process runs through that process", async () 
   ).result;
   await done("rewind", "there", "--before-turn", "2");
   expect(await session.branches()).toHaveLength(2);
-  await done("fork", "there", "--as", "there-fork");
+  await done("fork", "there", "--id", "there-fork");
   const gone = await done("delete", "there-fork", "--yes");
   expect(gone.stdout).toContain("was permanently deleted");
   expect((await done("delete", "there", "--yes")).stdout).toContain("was permanently deleted");

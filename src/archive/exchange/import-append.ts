@@ -70,7 +70,7 @@ async function append(
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(
       "REVISION_CONFLICT",
-      `A session ${session} already exists. Nothing was imported. Import it under another name (\`as\`, \`--as\`).`,
+      `A session ${session} already exists. Nothing was imported. Import it under another name (\`as\`, \`--id\`).`,
       { session, cause: error },
     );
   }

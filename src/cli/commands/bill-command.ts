@@ -25,18 +25,19 @@ export async function bill(
   options: Options,
   { data, progress }: Output,
 ): Promise<void> {
-  const { by, since, until, where, csv, position, without, caching, as, json, ...place } = options;
+  const { by, since, until, where, csv, position, without, caching, model, json, ...place } =
+    options;
   const ofStore = [by, since, until, where, csv || undefined].some((one) => one !== undefined);
-  const ofSession = [position, without, caching, as].some((one) => one !== undefined);
+  const ofSession = [position, without, caching, model].some((one) => one !== undefined);
   if (session === undefined ? ofSession : ofStore)
     throw new UsageError(
       session === undefined
-        ? "--position, --without, --caching and --as are for one session: name it."
+        ? "--position, --without, --caching and --model are for one session: name it."
         : "--by, --since, --until, --where and --csv are for all sessions: leave the name of the session out.",
     );
   await using log = await openSessions(place, { readOnly: true, withoutKey: "redact" });
   if (session !== undefined) {
-    const asked = defined({ without, caching: caching && caching === "on", model: modelOf(as) });
+    const asked = defined({ without, caching: caching && caching === "on", model: modelOf(model) });
     const whatIf = Object.keys(asked).length === 0 ? {} : { whatIf: asked };
     const found = await readBill(log, session, { ...defined({ position }), ...whatIf });
     if (json) return await writeLines(data, [jsonText({ session, ...found })]);
@@ -93,7 +94,7 @@ function modelOf(name: string | undefined): ModelName | undefined {
   if (name === undefined) return undefined;
   const [provider = "", ...rest] = name.split(":");
   if (rest.length === 0)
-    throw new UsageError("--as takes provider:model, for instance openai:gpt-5.");
+    throw new UsageError("--model takes <provider>:<model>, for instance openai:gpt-5.");
   return { provider, modelId: rest.join(":") };
 }
 

@@ -65,7 +65,7 @@ export async function chat(
 /** Runs a turn again with a live model, in a fork. @throws UsageError; TurnlogError as {@link rerunTurn} */
 export async function rerun(
   session: string,
-  { position, step, as, agent: file, instructions, ...options }: Given<typeof rerunOptions>,
+  { position, step, id, agent: file, instructions, ...options }: Given<typeof rerunOptions>,
   output: Output,
 ): Promise<ExitCode> {
   if (position !== undefined && step !== undefined)
@@ -88,8 +88,8 @@ export async function rerun(
       ? instructions && { instructions: await instructionsIn(instructions) }
       : { agent: (await changedAgent(file, defined({ model, instructions }))).agent }),
   };
-  const fork = sessionName(as);
-  const again = { session: fork, isNamed: as !== undefined, message: undefined, attach: [] };
+  const fork = sessionName(id);
+  const again = { session: fork, isNamed: id !== undefined, message: undefined, attach: [] };
   const place = { session, as: fork, position, step };
   const host = { owner, findOwner };
   return await runChat({ ...options, ...settings, ...again, ...host, rerun: place }, output);

@@ -35,7 +35,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   fork: [
     ["turnlog fork <id> --position 120", "shares events 1 to 120"],
-    "turnlog fork <id> --as second-try",
+    "turnlog fork <id> --id second-try",
   ],
   rewind: [
     "turnlog rewind <id> --before-turn 3",
@@ -52,6 +52,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     ["turnlog show <id> --position 120 --view prompt", "the prompt at a position"],
     ["turnlog show <id> --view events --json", "one event per line"],
     "turnlog show <id> --view timeline --step 2",
+    ["turnlog show <id> --follow", "what is written later too"],
   ],
   branches: ["turnlog branches <id>"],
   context: ["turnlog context <id>", "turnlog context <id> --position 120 --json"],
@@ -88,8 +89,8 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   import: [
     "turnlog import talk.jsonl",
-    "turnlog import messages.json --as talk",
-    ["turnlog import calls.jsonl --from openai --as support", "as support-1, support-2 …"],
+    "turnlog import messages.json --id talk",
+    ["turnlog import calls.jsonl --from openai --id support", "as support-1, support-2 …"],
   ],
   delete: [
     "turnlog delete <id>",

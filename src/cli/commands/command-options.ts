@@ -10,6 +10,7 @@ import {
   positions,
   pace,
   positiveNumber,
+  renamed,
   someText,
   speakingPace,
   step,
@@ -94,7 +95,7 @@ export const studioOptions = [
   option("--port <n>", "the port; 0 takes a free one", wholeNumber, 4401),
   option("--no-open", "only print the address"),
 ] as const;
-const forkAs = option("--as <id>", "the fork's id (default: a new one)");
+const forkId = option("--id <id>", "the fork's id (default: a new one)");
 const agentModule = option(
   "--agent <module>",
   "the agent: a module that exports it as agent or as default (default: the chat's agent)",
@@ -102,14 +103,16 @@ const agentModule = option(
 export const rerunOptions = [
   option("--step <n>", "the step to begin with, counted from 1", step),
   option("--position <n>", "a position in the middle of a turn", position),
-  forkAs,
+  forkId,
+  renamed("--as <id>", "--id"),
   agentModule,
   instructions,
   ...agentOptions,
 ] as const;
 export const forkOptions = [
   option("--position <n>", "the last shared position (default: the end)", position),
-  forkAs,
+  forkId,
+  renamed("--as <id>", "--id"),
   agentModule,
   instructions,
   model,
@@ -151,7 +154,8 @@ export const billOptions = [
     positions,
   ),
   option("--caching <how>", "what if: with the provider's cache on, or off", ["on", "off"]),
-  option("--as <model>", "what if: at the prices of another model, provider:model"),
+  option("--model <model>", "what if: at the prices of another model, <provider>:<model>"),
+  renamed("--as <model>", "--model"),
 ] as const;
 export const showOptions = [
   at,
@@ -163,11 +167,12 @@ export const showOptions = [
   ),
   option("--step <n>", "one step of the timeline, or the prompt that it sent", step),
   option("--full", "show long values in full"),
+  option("--follow", "also show what is written later (views events and history); Ctrl-C ends"),
 ] as const;
 export const logOptions = [
   option("--session <id>", "only the events of one session"),
   option("--from <n>", "the first global position, counted from 1", position),
-  option("--follow", "also print later events, each time a process closes the store"),
+  option("--follow", "also print later events; Ctrl-C ends"),
 ] as const;
 export const verifyOptions = [
   option("--every <n>", "compare states at every n-th position (default: 16 of them)", atLeastOne),
@@ -256,8 +261,9 @@ export const importOptions = [
     ["auto", "session", "model-messages", "ui-messages", "openai", "anthropic"],
     "auto",
   ),
+  renamed("--as <id>", "--id"),
   option(
-    "--as <id>",
+    "--id <id>",
     "the session's id (default: its own id; messages need one, and several talks get <id>-1, <id>-2 …)",
   ),
   option(

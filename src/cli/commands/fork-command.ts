@@ -18,16 +18,16 @@ export async function fork(
   options: Options,
   { data, progress }: Output,
 ): Promise<void> {
-  const { json, position, as = forkName(session), agent: file, model } = options;
+  const { json, position, id = forkName(session), agent: file, model } = options;
   await assertHere(options);
   await using port = await openPort(options, { withoutKey: "redact" });
   const agent = await agentOf(session, options, port.log);
-  await port.post(session, "fork", [{ id: as, ...defined({ position, agent }) }]);
-  const [entry] = await Array.fromAsync(port.log.list({ prefix: as }));
+  await port.post(session, "fork", [{ id, ...defined({ position, agent }) }]);
+  const [entry] = await Array.fromAsync(port.log.list({ prefix: id }));
   const from = entry?.forkedFrom ?? { session, position: await port.log.revision(session) };
-  await writeLines(data, [json ? jsonText({ session: as, from }) : as]);
+  await writeLines(data, [json ? jsonText({ session: id, from }) : id]);
   if (json) return;
-  const name = `--session ${shellWord(as)}`;
+  const name = `--session ${shellWord(id)}`;
   const by = model === undefined ? "" : ` --model ${shellWord(model)}`;
   const next =
     file === undefined

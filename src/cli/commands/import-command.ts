@@ -134,7 +134,7 @@ function counted(dropped: readonly DroppedContent[]): string {
 
 async function read(
   { name, lines: given }: ReadSource,
-  { as, verify, from, blobs, metadata }: Options,
+  { id: as, verify, from, blobs, metadata }: Options,
 ): Promise<Read> {
   const { first, lines } = await begun(given);
   if (from === "session" || (from === "auto" && HEADER.test(first))) {
@@ -159,7 +159,7 @@ async function read(
     ...(from === "auto" ? {} : { from }),
     ...(metadata && { metadata }),
   });
-  if (as === undefined) throw new UsageError("Messages have no session name: give one with --as.");
+  if (as === undefined) throw new UsageError("Messages have no session name: give one with --id.");
   const sessions = found.map(({ session, events, ...messages }): Found => {
     const bring: Found["bring"] = (log) => appendImported(log, session, events);
     const lines: Found["lines"] = async function* () {

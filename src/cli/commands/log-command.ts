@@ -1,113 +1,79 @@
 /**
- * `turnlog log`: the events of all sessions in the order in which they were written. With `--follow` it
- * follows the process that has the store open. If no process has it open, or the process does not share the
- * store, it continues reading each time the store has been closed.
+ * `turnlog log`: the events of all sessions in the order in which they were written, with `--follow` also later
+ * ones.
  */
 
-import { resolve } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import {
   allReadableEvents,
   TurnlogError,
   type EventLog,
   type GlobalEvent,
 } from "../../events/index.ts";
-import { storeReached } from "../../store/leveldb/index.ts";
 import { viewSession } from "../../state/index.ts";
 import { DONE, type ExitCode } from "../output/error-report.ts";
 import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
-import { openSessions, sharedSessions } from "../settings/store-folder.ts";
+import { followed, reading } from "../settings/followed-store.ts";
+import { openSessions } from "../settings/store-folder.ts";
 import { eventLine } from "../show/show-history.ts";
 import type { Given } from "./option-values.ts";
 import type { logOptions } from "./command-options.ts";
 
 type Options = Given<typeof logOptions>;
 
-const inTheOtherProcess =
-  "A store has one owner at a time. The process that has it can follow its events: `runtime.log.subscribeAll()` in a program.";
-
-/** Milliseconds between two reads of `store.json`, which is written when a store is closed. */
-const POLL_MS = 500;
-
 export async function showLog(options: Options, output: Output): Promise<ExitCode> {
-  const { progress } = output;
-  let next = await print(options, options.from ?? 1, output);
-  if (!options.follow) return DONE;
+  const { from = 1, session, json } = options;
+  const { data } = output;
+  async function* lines(events: AsyncIterable<GlobalEvent>): AsyncGenerator<string> {
+    for await (const placed of events)
+      if (session === undefined || session === placed.session)
+        yield json ? jsonText(placed) : line(placed, data);
+  }
+  if (!options.follow) {
+    await using log = await openSessions(options, reading);
+    await writeLines(data, lines(stored(log, from, options, output)));
+    return DONE;
+  }
+  let isFirst = true;
+  return await unlessInterrupted(async (signal) => {
+    const events = followed(
+      options,
+      {
+        stored: async function* (log, next) {
+          yield* stored(log, next, options, output);
+          if (isFirst) await tellFollowing(output);
+          isFirst = false;
+        },
+        live: (log, next) => log.subscribeAll({ from: next, signal }),
+      },
+      { from, signal },
+    );
+    for await (const one of lines(events)) await writeLine(data, one);
+    return DONE;
+  });
+}
+
+export async function tellFollowing({ progress }: Pick<Output, "progress">): Promise<void> {
   await writeLine(
     progress,
     "These are all events so far. New events appear as another process writes them; Ctrl-C ends.",
   );
-  return await unlessInterrupted(async (signal) => {
-    for (;;) {
-      next = await followOwner(options, next, output, signal);
-      await wait(POLL_MS, undefined, { signal });
-      if ((await reached(options)) < next) continue;
-      next = await printIfUnlocked(options, next, output);
-    }
-  });
 }
 
-/** Prints the events from a global position on. @returns the position after the last event */
-async function print(
-  options: Options,
+/** The stored events from a global position on. What cannot be read is named behind them. */
+async function* stored(
+  log: EventLog,
   from: number,
-  { data, progress }: Pick<Output, "data" | "progress">,
-): Promise<number> {
-  await using log = await openSessions(options, {
-    readOnly: true,
-    elsewhere: inTheOtherProcess,
-    // An encrypted session must not hide the others.
-    withoutKey: "redact",
-  });
+  options: Options,
+  { progress }: Pick<Output, "progress">,
+): AsyncGenerator<GlobalEvent> {
   await assertThere(log, options);
-  let next = from;
   const missing: string[] = [];
-  const leftOut = ({ session, message }: TurnlogError): void => {
+  yield* allReadableEvents(log, from, ({ session, message }) => {
     if (options.session === undefined || options.session === session) missing.push(message);
-  };
-  const lines = async function* (): AsyncGenerator<string> {
-    for await (const placed of allReadableEvents(log, from, leftOut)) {
-      next = placed.position + 1;
-      if (options.session === undefined || options.session === placed.session)
-        yield options.json ? jsonText(placed) : line(placed, data);
-    }
-  };
-  await writeLines(data, lines());
+  });
   for (const message of missing) await writeLine(progress, `Left out: ${message}`);
-  return Math.max(next, (await reached(options)) + 1);
-}
-
-/** The last global position of the store when it was closed. A database is followed without a break. */
-async function reached({ dir, remote }: Options): Promise<number> {
-  return remote === undefined ? await storeReached(resolve(dir)) : 0;
-}
-
-/**
- * Prints events as the process that has the store open writes them, until it closes the store.
- * @returns the position after the last event; `from` if no process shares the store
- */
-async function followOwner(
-  options: Options,
-  from: number,
-  { data }: Output,
-  signal: AbortSignal,
-): Promise<number> {
-  await using log = await sharedSessions(options, "redact");
-  if (log === undefined) return from;
-  let next = from;
-  try {
-    for await (const placed of log.subscribeAll({ from, signal })) {
-      next = placed.position + 1;
-      if (options.session === undefined || options.session === placed.session)
-        await writeLine(data, options.json ? jsonText(placed) : line(placed, data));
-    }
-  } catch (error) {
-    if (!TurnlogError.isInstance(error) || error.code !== "LOG_CLOSED") throw error;
-  }
-  signal.throwIfAborted();
-  return next;
 }
 
 /** Without `--follow` the session must exist. With it the session may begin later, unless it was deleted. */
@@ -118,16 +84,6 @@ async function assertThere(log: EventLog, { session, follow }: Options): Promise
   } catch (error) {
     const isMissing = TurnlogError.isInstance(error) && error.code === "SESSION_NOT_FOUND";
     if (!follow || !isMissing) throw error;
-  }
-}
-
-/** Leaves the store for the next poll if another process has opened it. */
-async function printIfUnlocked(options: Options, from: number, output: Output): Promise<number> {
-  try {
-    return await print(options, from, output);
-  } catch (error) {
-    if (!TurnlogError.isInstance(error) || error.code !== "LOG_LOCKED") throw error;
-    return from;
   }
 }
 

@@ -53,6 +53,13 @@ export function option<
   return typeof values === "function" ? made.argParser(values) : made.choices(values);
 }
 
+/** A former name of an option, which is refused with the new one. */
+export function renamed(flags: string, name: string): Option {
+  return new Option(flags).hideHelp().argParser(() => {
+    throw new UsageError(`${flags.split(" ")[0]} is now called ${name}.`);
+  });
+}
+
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }

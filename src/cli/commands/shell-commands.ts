@@ -29,22 +29,45 @@ export function addHelpCommand(program: Command): void {
     });
 }
 
+/** What other programs call the commands. */
+const otherNames: Readonly<Record<string, string>> = {
+  list: "sessions",
+  ls: "sessions",
+  ps: "sessions",
+  history: "show",
+  cat: "show",
+  events: "log",
+  tail: "log",
+  rm: "delete",
+  remove: "delete",
+  undo: "rewind",
+  cost: "bill",
+  usage: "bill",
+};
+
 /**
  * Runs before words without a command are sent as a message. `args`: words after `--` are always a message.
- * @throws UsageError if the first word is one typing error away from a command
+ * @throws UsageError for one word in the form of a command, and for a first word that is one typing error away
+ * from a command
  */
 export function refuseMistyped(program: Command, acting: Command, args: readonly string[]): void {
-  const [word = ""] = acting.args;
+  const [word = "", ...more] = acting.args;
   const isNamed = program.args[0] === acting.name();
   if (isNamed || acting.name() !== "chat" || args.includes("--")) return;
-  if (meantName(word, namesOf(program)) === undefined) return;
+  // An option of the chat says what the word is.
+  const isChat = acting.options.some(
+    (one) => acting.getOptionValueSource(one.attributeName()) === "cli",
+  );
+  const isCommand = !isChat && more.length === 0 && /^[a-z][a-z-]*$/.test(word);
+  if (!isCommand && meantName(word, namesOf(program)) === undefined) return;
   throw new UsageError(
     `${noCommand(word, program)} To send it as a message: turnlog -- ${acting.args.join(" ")}`,
   );
 }
 
 function noCommand(word: string, program: Command): string {
-  const meant = meantName(word, namesOf(program));
+  const known = Object.hasOwn(otherNames, word) ? otherNames[word] : undefined;
+  const meant = known ?? meantName(word, namesOf(program));
   const why = `There is no command ${JSON.stringify(word)}`;
   return meant === undefined
     ? `${why}; turnlog --help lists them.`

@@ -1,12 +1,18 @@
 /** `turnlog show`: shows a session now or at a position. Runs nothing and activates no session. */
 
 import { shippedCatalogue } from "../../context/index.ts";
-import { defined, TurnlogError, type EventLog, type ReadRange } from "../../events/index.ts";
+import {
+  defined,
+  TurnlogError,
+  type EventLog,
+  type ReadRange,
+  type SessionEvent,
+} from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
-import { stateAt, subAgentsOf, viewOf, type SessionView } from "../../state/index.ts";
+import { stateAt, subAgentsOf, viewOf, viewSession, type SessionView } from "../../state/index.ts";
 import { fullLengths, usualLengths } from "../wording/wording.ts";
-import { writeLines, type Channel, type Output } from "../output/output.ts";
-import { UsageError } from "../output/error-report.ts";
+import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
+import { DONE, UsageError, type ExitCode } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
 import {
   allItems,
@@ -25,15 +31,23 @@ import {
   usageLines,
   usageValue,
 } from "../show/show-view.ts";
+import { unlessInterrupted } from "../settings/environment.ts";
+import { followed } from "../settings/followed-store.ts";
 import { openSessions } from "../settings/store-folder.ts";
 import type { Given } from "./option-values.ts";
 import type { showOptions } from "./command-options.ts";
+import { tellFollowing } from "./log-command.ts";
+
+type Options = Given<typeof showOptions>;
 
 export async function show(
   session: string,
-  { position, view: shown, json, step, full, ...place }: Given<typeof showOptions>,
-  { data }: Output,
-): Promise<void> {
+  options: Options,
+  output: Output,
+): Promise<ExitCode | void> {
+  const { position, view: shown, json, step, full, follow, ...place } = options;
+  const { data } = output;
+  if (follow) return await showFollowed(session, options, output);
   if (step !== undefined && shown !== "timeline" && shown !== "prompt")
     throw new UsageError("--step is for steps and prompts: add --view timeline or --view prompt.");
   await using log = await openSessions(place, { readOnly: true });
@@ -49,7 +63,8 @@ export async function show(
     return await writeLines(data, lines);
   }
   if (shown === "events") {
-    return await writeLines(data, eventLines(log, view, leftAt, json ? undefined : data, full));
+    const events = log.read(session, { to: view.position });
+    return await writeLines(data, eventLines(events, leftAt, json ? undefined : data, full));
   }
   const lengths = full ? fullLengths : usualLengths;
   if (shown === "history") {
@@ -74,6 +89,42 @@ export async function show(
   if (shown === "state")
     return await writeLines(data, json ? [jsonText(stateValue(view))] : stateLines(view));
   await writeLines(data, json ? [jsonText(view.prompt)] : promptLines(view, data, lengths));
+}
+
+/** A later event may leave a branch, so none is marked. */
+const nothingLeft: LeftAt = () => undefined;
+
+/** The events or the history, and what is written later. */
+async function showFollowed(
+  session: string,
+  { position, view: shown, json, step, full, ...place }: Options,
+  output: Output,
+): Promise<ExitCode> {
+  const { data } = output;
+  if (position !== undefined || step !== undefined)
+    throw new UsageError("--follow shows what is written later: leave out --position and --step.");
+  if (shown !== "events" && (shown !== "history" || json))
+    throw new UsageError("--follow shows events or, as text, the history: add --view events.");
+  let isFirst = true;
+  return await unlessInterrupted(async (signal) => {
+    const source = {
+      stored: async function* (log: EventLog, from: number) {
+        if (isFirst) await viewSession(log, session, 1);
+        yield* log.read(session, { from });
+        if (isFirst) await tellFollowing(output);
+        isFirst = false;
+      },
+      live: (log: EventLog, from: number) => log.subscribe(session, { from, signal }),
+    };
+    const events = followed(place, source, { from: 1, signal });
+    const lengths = full ? fullLengths : usualLengths;
+    const lines =
+      shown === "events"
+        ? eventLines(events, nothingLeft, json ? undefined : data, full)
+        : historyLines({ events, queue: [], leftAt: nothingLeft }, data, lengths);
+    for await (const line of lines) await writeLine(data, line);
+    return DONE;
+  });
 }
 
 /** The position before the last attempt at a step, whose prompt it sent; without a step, the given one. */
@@ -127,13 +178,12 @@ async function timelinesOf(
 
 /** @param data - The channel for text; undefined for JSON. */
 async function* eventLines(
-  log: EventLog,
-  { session, position }: SessionView,
+  events: AsyncIterable<SessionEvent>,
   leftAt: LeftAt,
   data: Channel | undefined,
   full: boolean,
 ): AsyncGenerator<string> {
-  for await (const event of log.read(session, { to: position })) {
+  for await (const event of events) {
     yield data === undefined
       ? jsonText(withLeftBranch(event, leftAt))
       : eventLine(event, data, full, leftAt);
