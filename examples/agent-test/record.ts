@@ -1,4 +1,4 @@
-/** Records `talk.jsonl`: `node examples/agent-test/record.ts > examples/agent-test/talk.jsonl`. */
+/** Records `talk.jsonl`: `node record.ts > talk.jsonl` in this folder. */
 
 import { createRuntime, exportFixture } from "turnlog";
 import { agent } from "./agent.ts";

@@ -144,7 +144,7 @@ const ofFolders: Readonly<Record<string, string>> = {
 };
 
 /** Commands without one store. */
-const ofNone: ReadonlySet<string> = new Set(["completion", "help", "copy"]);
+const ofNone: ReadonlySet<string> = new Set(["completion", "help", "copy", "init"]);
 
 /**
  * Sets the option `remote` if the command works on a database or a server. A folder that the command line names comes before

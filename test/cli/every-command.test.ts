@@ -100,6 +100,7 @@ const unknown = `x${NAME}`;
 /** By the name of the command: one that is not here makes the first test fail. */
 const uses: Readonly<Record<string, readonly Use[]>> = {
   chat: [{ ...use("--session", "s", NAME), hasTexts: true }],
+  init: [use(`./${unknown}`), use("./plain", "--yes"), use("./agent.mjs")],
   serve: [use("--agent", `./${unknown}`), use("--host", unknown)],
   acp: [use("--agent", `./${unknown}`)],
   "mcp-server": [use("--agent", `./${unknown}`)],

@@ -1,6 +1,7 @@
 /**
  * The packed package as users install it: npm, pnpm and Bun with three releases of Node, each in an empty folder,
- * from the registry. A program answers, another goes on after a kill, and nothing warns.
+ * from the registry. A program answers, another goes on after a kill, and nothing warns. What `turnlog init` makes
+ * there is installed, tested and built.
  */
 
 import { execFile } from "node:child_process";
@@ -73,6 +74,14 @@ const killed = `
   const { finishReason } = await turn.result;
   console.log(JSON.stringify(await session.view()).includes("The first half. "), finishReason);
   await runtime.close();
+`;
+/** Asks the sessions of a page that Vite serves; the example of Next.js is asked by its own test. */
+const asking = `
+  import { preview } from "vite";
+  const { resolvedUrls } = await preview({ preview: { port: 0 } });
+  const ask = { method: "POST", headers: { "content-type": "application/json" }, body: '{"id":"s"}' };
+  const { status } = await fetch(new URL("/api/sessions", resolvedUrls.local[0]), ask);
+  process.exit(status < 300 ? 0 : 1);
 `;
 const [readme] = shownPrograms("README.md", "ts");
 
@@ -167,6 +176,32 @@ describe.skipIf(!long)(`the installed package${needs}`, () => {
       await expectToRun(["node"], cwd, node);
     });
   });
+
+  it.each(["none", "vite", "next"])(
+    "makes a folder with the page %s, which installs, compiles, passes its test, builds and answers",
+    async (page) => {
+      const cwd = join(folder, "npm-24");
+      const made = await run(
+        ["npx", "--no-install", "turnlog", "init", page, "--page", page, "--yes"],
+        cwd,
+        "24",
+      );
+      expect(made, made.stderr).toMatchObject({ code: 0 });
+      for (const command of [
+        `npm pkg set dependencies.turnlog=file:${tarball}`,
+        "npm install --prefer-offline --no-audit --no-fund",
+        "npx --no-install tsc",
+        "npm test",
+        ...(page === "none" ? [] : ["npm run build"]),
+        ...(page === "vite" ? ["node ask.mjs"] : []),
+      ]) {
+        if (page === "vite") await writeFile(join(cwd, page, "ask.mjs"), asking);
+        const said = await run(command.split(" "), join(cwd, page), "24");
+        expect(said, `${command}: ${said.stdout}${said.stderr}`).toMatchObject({ code: 0 });
+        expect(said.stderr).not.toMatch(/install-scripts/);
+      }
+    },
+  );
 
   it("runs in Bun itself, and goes on after a kill", async () => {
     await expectToRun(["bun"], join(folder, "bun-24"), "24");

@@ -5,6 +5,7 @@ import {
   acpOptions,
   chatOptions,
   forkOptions,
+  initOptions,
   mcpServerOptions,
   rerunOptions,
   rewindOptions,
@@ -26,6 +27,12 @@ export function addChatCommands(program: LoadedCommand): void {
     .does(chatOptions, async ({ demo }) =>
       demo ? (await import("./demo-command.ts")).demo : (await import("./chat-command.ts")).chat,
     );
+
+  program
+    .command("init")
+    .description("make a folder with an agent and its test, and if you like with a chat page")
+    .argument("[folder]", "the folder", "my-agent")
+    .does(initOptions, async () => (await import("./init-command.ts")).init);
 
   program
     .command("serve")

@@ -13,6 +13,10 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     "turnlog --model openai:gpt-6-astra --allow-write",
     ["turnlog --demo", "a half-minute tour, without a key"],
   ],
+  init: [
+    ["turnlog init", "asks what it makes"],
+    ["turnlog init shop --page vite --database --ci", "asks nothing"],
+  ],
   serve: [
     ["turnlog serve", "the chat's own agent, for pages on this machine"],
     "turnlog serve --agent ./agent.ts --port 8080",

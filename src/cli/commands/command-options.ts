@@ -88,6 +88,13 @@ export const acpOptions = [
   option("--offer <model>", "a model that the editor may choose (repeatable)", collect),
   ...servedAgentOptions,
 ] as const;
+export const pages = ["vite", "next", "none"] as const;
+export const initOptions = [
+  option("--page <kind>", "a chat page: by Vite, by Next.js, or none", pages),
+  option("--database", "keep the page's sessions in PostgreSQL, which compose.yaml starts"),
+  option("--ci", "run the test on GitHub"),
+  option("--yes", "do not ask: make only what the other options name"),
+] as const;
 export const studioOptions = [
   option("--session <id>", "the session to open"),
   option("--demo", "open a temporary store with sessions to look at"),
