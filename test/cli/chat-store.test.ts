@@ -77,6 +77,7 @@ describe("a chat among the sessions of its store", () => {
       change: async (session, name) => {
         applied.push(session);
         current = name;
+        return true;
       },
       apply: async (session) => void applied.push(session),
       names: ["offline", "openai:y"],
@@ -89,7 +90,7 @@ describe("a chat among the sessions of its store", () => {
     second.type(ENTER);
     await second.until(/^From now on openai:y answers\.$/m);
     second.type(`/model openai:x${ENTER}`);
-    await second.until(/^From now on openai:x answers\.$/m);
+    await second.until(/^From now on openai:x answers, also in later chats\.$/m);
     second.type(`/new talk${ENTER}`);
     await second.until(/^This is now talk/m);
     expect(applied).toEqual(["one", "one", "talk"]);

@@ -1,6 +1,8 @@
 /** Runs the command line in a folder, with a clean environment: in a process of its own, as its users do, or in this one. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { z } from "zod";
 import { main } from "./built-command.ts";
 import { runInProcess, type InProcessOptions } from "./in-process.ts";
@@ -37,7 +39,9 @@ const settings =
 
 export function cleanEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !settings.test(name));
-  return { ...Object.fromEntries(kept), ...extra };
+  // What a person's chats remember. A test in which one does has a folder of its own.
+  const XDG_CONFIG_HOME = join(tmpdir(), "turnlog-no-settings");
+  return { ...Object.fromEntries(kept), XDG_CONFIG_HOME, ...extra };
 }
 
 export function start(args: readonly string[], options: RunOptions): Running {

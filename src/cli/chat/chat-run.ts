@@ -103,7 +103,7 @@ export interface ChatRun extends StorePlace {
 }
 
 const OFFLINE_NOTE =
-  'No OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY is set: the offline model answers. The first word of a message tells it what to do: list, read, search or write. Try "list all files".';
+  'The offline model answers: try "list all files". For a real one, set OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY, or type /model ollama:<model> or /model <address>#<model>, which later chats remember.';
 
 /**
  * When several terminals use a store, one has it open and its agent answers the others. When that process ends,

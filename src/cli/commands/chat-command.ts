@@ -18,6 +18,7 @@ import {
 } from "../settings/store-folder.ts";
 import { instructionsIn } from "../settings/agent-module.ts";
 import { readEnvironment } from "../settings/environment.ts";
+import { rememberedModel } from "../settings/remembered-model.ts";
 import { mcpServers } from "../settings/mcp-config.ts";
 import { humanPace, type Given } from "./option-values.ts";
 import type { agentOptions, chatOptions, rerunOptions } from "./command-options.ts";
@@ -122,7 +123,7 @@ async function settingsOf(options: AgentOptions, { progress }: Output): Promise<
   const { model, json, mcp: commands = [], mcpConfig: file } = options;
   const environment = readEnvironment(process.env);
   const { startedBy, instructions, compaction, editor, showsNotices } = environment;
-  const choice = chooseModel(model, environment);
+  const choice = chooseModel(model, environment, await rememberedModel());
   // A program that reads JSON cannot answer questions.
   const canAsk = isatty(0) && progress.isTerminal && !json;
   const mcp = await mcpServers({ commands, file, environment: process.env });

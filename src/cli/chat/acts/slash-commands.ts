@@ -307,13 +307,17 @@ const otherAgent = hint("The agent of the process that has the store open answer
 
 async function changeModel({ models }: ChatStore, session: string, name: string): Promise<Outcome> {
   if (models === undefined) return otherAgent;
+  let isRemembered = false;
   try {
-    await models.change(session, name);
+    isRemembered = await models.change(session, name);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     return hint(error.message);
   }
-  return { kind: "lines", lines: [`From now on ${models.current} answers.`] };
+  return {
+    kind: "lines",
+    lines: [`From now on ${models.current} answers${isRemembered ? ", also in later chats" : ""}.`],
+  };
 }
 
 const DEAREST = 3;

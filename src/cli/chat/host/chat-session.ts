@@ -79,8 +79,11 @@ export interface ChatModels {
   readonly current: string;
   /** Names to choose from: those that can be used without looking them up. */
   readonly names: readonly string[];
-  /** Changes the model of a session, and of those opened later. @throws UsageError for a name that cannot be used */
-  change(session: string, name: string): Promise<void>;
+  /**
+   * Changes the model of a session, and of those opened later; returns whether later chats begin with it too.
+   * @throws UsageError for a name that cannot be used
+   */
+  change(session: string, name: string): Promise<boolean>;
   /** Gives a session the model that was chosen since the start. */
   apply(session: string): Promise<void>;
 }

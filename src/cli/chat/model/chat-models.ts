@@ -3,6 +3,7 @@
 import type { Runtime } from "../../../runtime/index.ts";
 import type { ChatModels } from "../host/chat-session.ts";
 import { UsageError } from "../../output/error-report.ts";
+import { rememberModel } from "../../settings/remembered-model.ts";
 import {
   DEFAULT_ANTHROPIC_MODEL,
   DEFAULT_GOOGLE_MODEL,
@@ -52,6 +53,7 @@ export function chatModels(
       await configure(session, asked);
       current = asked;
       names.add(asked.label);
+      return await rememberModel(asked.label);
     },
   };
 }

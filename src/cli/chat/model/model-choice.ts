@@ -62,11 +62,20 @@ export const DEFAULT_ANTHROPIC_MODEL = "claude-opus-5-5";
 /** The key for a server without keys: the client requires one. */
 const NO_KEY = "none";
 
-/** @throws UsageError for an unknown model or a missing key */
-export function chooseModel(asked: string | undefined, environment: ModelEnvironment): ModelChoice {
+/**
+ * @param remembered - The choice of an earlier chat.
+ * @throws UsageError for an unknown model or a missing key
+ */
+export function chooseModel(
+  asked: string | undefined,
+  environment: ModelEnvironment,
+  remembered?: string,
+): ModelChoice {
   if (asked !== undefined) return askedModel(asked, environment);
   const { keys, openaiBaseUrl, model } = environment;
-  if (model !== undefined) return namedModel(model, environment);
+  if (model !== undefined) return namedModel("The environment variable MODEL", model, environment);
+  if (remembered !== undefined)
+    return namedModel("The model that /model chose last", remembered, environment);
   if (keys.has("OPENAI_API_KEY")) return askedModel(`openai:${DEFAULT_OPENAI_MODEL}`, environment);
   if (openaiBaseUrl !== undefined) {
     throw new UsageError(
@@ -80,15 +89,13 @@ export function chooseModel(asked: string | undefined, environment: ModelEnviron
   return { label: "offline", kind: "offline", because: "no-key" };
 }
 
-/** The model of the variable MODEL; an error names the variable. */
-function namedModel(model: string, environment: ModelEnvironment): ModelChoice {
+/** An error says where the name is from. */
+function namedModel(from: string, model: string, environment: ModelEnvironment): ModelChoice {
   try {
     return askedModel(model, environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`The environment variable MODEL cannot be used: ${error.message}`, {
-      cause: error,
-    });
+    throw new UsageError(`${from} cannot be used: ${error.message}`, { cause: error });
   }
 }
 
