@@ -86,6 +86,18 @@ describe("a Node of another version", () => {
   );
 });
 
+it.each([
+  [
+    "v20.1.0",
+    `Node 20.1.0 is too old for turnlog: npm's scripts run on the Node ${process.version} installed here.\n`,
+  ],
+  ["v24.0.0", ""],
+])("`npm ci` on Node %s says which one scripts run on", async (version, stdout) => {
+  const env = { ...process.env, npm_config_user_agent: `npm/10.8.2 node/${version} linux x64` };
+  const said = await run(process.execPath, ["installed-node.cjs"], env);
+  expect(said).toEqual({ code: 0, stdout, stderr: "" });
+});
+
 describe("the library on a Node of another version", () => {
   it.each(["8.17.0", "20.20.2", "22.11.0"])("refuses %s with both versions", (version) => {
     expect(() => assertNodeVersion(version)).toThrow(

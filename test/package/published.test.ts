@@ -363,7 +363,7 @@ describe("the published package", () => {
       /^(?:LICENSE|README\.md|SECURITY\.md|UPGRADING\.md|package\.json)$/,
       /^bin\/[\w-]+\.cjs$/,
       /^docs\/[\w-]+\.md$/,
-      /^docs\/images\/studio-prompt-light\.webp$/,
+      /^docs\/images\/(?:kill-and-resume\.svg|studio-prompt-light\.webp)$/,
       /^examples\/(?:[\w.[\]-]+\/)*[\w.-]+\.(?:tsx?|mjs|md|json|jsonl|yaml)$/,
       /^dist\/cli\/[\w.-]+\.js$/,
       /^dist\/browser\/[\w./-]+\.js$/,

@@ -1,4 +1,4 @@
-/** `npm run screenshots`: the picture of the README, or with a folder pictures of all views, for looking at by eye. */
+/** `npm run screenshots`: the picture of docs/studio.md, or with a folder pictures of all views, for looking at by eye. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

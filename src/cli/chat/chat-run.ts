@@ -103,7 +103,7 @@ export interface ChatRun extends StorePlace {
 }
 
 const OFFLINE_NOTE =
-  'The offline model answers: try "list all files". For a real one, set OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY, or type /model ollama:<model> or /model <address>#<model>, which later chats remember.';
+  'The offline model answers: try "list all files". For a real one, name it by --model, or by /model to be remembered: openai:<model>, google:<model>, anthropic:<model>, <address>#<model>.';
 
 /**
  * When several terminals use a store, one has it open and its agent answers the others. When that process ends,
