@@ -5,6 +5,7 @@ import { format } from "node:util";
 import { afterEach, expect, it, vi } from "vitest";
 import { fakeServer, streamChunks } from "../cli/fake-server.ts";
 import { serverOfFile } from "../postgres/server-of-file.ts";
+import { shownPrograms } from "../support/shown-blocks.ts";
 import { cookbookPage, cookbookPath, shownOutputs } from "./cookbook.ts";
 
 const database = await serverOfFile();
@@ -18,6 +19,10 @@ it("shows the programs as they are", () => {
   const page = readFileSync(new URL(`../../${cookbookPath}`, import.meta.url), "utf8");
   const isSame = page === cookbookPage();
   expect(isSame, `${cookbookPath} is behind examples: run \`npm run reference\``).toBe(true);
+});
+
+it.each(shownPrograms(cookbookPath, "ts"))("is of one screen: $title", ({ code }) => {
+  expect(code.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
 });
 
 /** What a program prints. */
