@@ -3,7 +3,7 @@
  * importing the package costs little. The library itself imports the modules.
  */
 
-import { assertNodeVersion, withPlainEvents } from "../shared/index.ts";
+import { assertNodeVersion, OneByOne, withPlainEvents } from "../shared/index.ts";
 import type * as stored from "./stored-sessions.ts";
 
 function load(): Promise<typeof stored> {
@@ -81,10 +81,15 @@ export const verifyLog: typeof stored.verifyLog = async (log, ...given) =>
  * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for encrypted events that it shares,
  * `BLOB_MISSING`, `BLOB_DAMAGED`, and the errors of `EventLog.read`
  */
-export const exportSession: typeof stored.exportSession = async function* (log, ...given) {
-  const { exportSession: exporting } = await load();
-  yield* exporting(withPlainEvents(log), ...given);
-};
+export const exportSession: typeof stored.exportSession = (...given) =>
+  new OneByOne(loadedPages(...given));
+
+async function* loadedPages(
+  ...[log, ...given]: Parameters<typeof stored.exportSession>
+): AsyncGenerator<readonly string[]> {
+  const { exportPages } = await load();
+  yield* exportPages(withPlainEvents(log), ...given);
+}
 
 /**
  * The lines of a fixture without line ends, for `readSessionFile`, `importSession` and `replay`.

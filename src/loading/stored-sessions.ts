@@ -2,6 +2,7 @@
 
 export {
   exportFixture,
+  exportPages,
   exportSession,
   importMessages,
   importModelMessages,

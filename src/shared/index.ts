@@ -22,6 +22,7 @@ export {
   systemTimer,
   waited,
 } from "./timer.ts";
+export { OneByOne } from "./one-by-one.ts";
 export { assertNodeVersion, optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
 export { isAsyncIterable, plainEvents, withPlainEvents } from "./plain-events.ts";

@@ -123,6 +123,7 @@ const mayImport: Modules = {
   ],
   "store/leveldb/read": [
     "events",
+    "shared",
     "store/event-rows",
     "store/log-rules",
     "store/leveldb/rows",

@@ -12,6 +12,7 @@ import {
   type BlobStore,
   type EventLog,
 } from "../../events/index.ts";
+import { OneByOne } from "../../shared/index.ts";
 import { blobsOfSession, refersToBlob } from "../../media/index.ts";
 import { linkOf, checkPosition, readSummary } from "../../state/index.ts";
 import { relinkedPlain } from "./import-append.ts";
@@ -32,11 +33,21 @@ const schema = optionsOf<ExportOptions>(
   {},
 );
 
-export async function* exportSession(
+/** Characters of lines that are made before the first of them is handed out. */
+const PAGE = 64 * 1024;
+
+export function exportSession(
+  ...given: Parameters<typeof exportPages>
+): AsyncIterableIterator<string> {
+  return new OneByOne(exportPages(...given));
+}
+
+/** The lines by pages, none of them empty. */
+export async function* exportPages(
   log: EventLog,
   session: string,
   options: ExportOptions = {},
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly string[]> {
   check(schema, options, "exportSession", { name: "options", session });
   const { blobs = "inline", store = log.blobs, onLost } = options;
   await checkPosition(log, session);
@@ -45,21 +56,31 @@ export async function* exportSession(
   const { forkedFrom } = await readSummary(log, session, events);
   const isInline = blobs === "inline" && store !== undefined;
   const source = isInline && (await refersToBlob(log, session, events)) ? store : undefined;
-  yield headerLine({
+  const header = headerLine({
     session,
     events,
     ...(forkedFrom === undefined ? {} : { forkedFrom }),
     ...(source === undefined ? {} : { blobs: "inline" }),
   });
+  yield [header];
   const relinked = relinkedPlain(log);
+  let page: string[] = [];
+  let size = 0;
   for await (const event of log.read(session, { to: events })) {
     if (event.type === "blob.stored" && source !== undefined) {
       const { sha256 } = event.data;
       const content = await unlessLost(() => readBlob(source, sha256), onLost);
-      if (content !== undefined) yield blobLine({ sha256, content });
+      if (content !== undefined) page.push(blobLine({ sha256, content }));
     }
-    yield eventLine(relinked(event));
+    const line = eventLine(relinked(event));
+    page.push(line);
+    size += line.length;
+    if (size < PAGE) continue;
+    yield page;
+    page = [];
+    size = 0;
   }
+  if (page.length > 0) yield page;
 }
 
 /** Events that a fork shares are encrypted with the key of their writer, which an import would not use. */

@@ -2,7 +2,7 @@
 
 export type { DroppedContent } from "./dropped-content.ts";
 export { type CopiedLog, copyLog } from "./copy-log.ts";
-export { copyBlobs, exportSession } from "./export-session.ts";
+export { copyBlobs, exportPages, exportSession } from "./export-session.ts";
 export { type FixtureOptions, exportFixture } from "./fixture.ts";
 export {
   importMessages,

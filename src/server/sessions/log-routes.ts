@@ -5,7 +5,7 @@ import { defined, TurnlogError } from "../../events/index.ts";
 import { numberQuery, route, type Call, type Route, json, streamedBody } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "../../media/index.ts";
-import { exportSession, importSession } from "../../archive/exchange/index.ts";
+import { exportPages, importSession } from "../../archive/exchange/index.ts";
 import { checkPosition } from "../../state/index.ts";
 import { readLines } from "../security/body.ts";
 
@@ -106,8 +106,8 @@ export function transferRoutes(): readonly Route[] {
       },
       handle: async ({ runtime, session }) => {
         await checkPosition(runtime.log, session);
-        const lines = exportSession(runtime.log, session, { store: runtime.blobs });
-        return new Response(asBytes(lines), {
+        const pages = exportPages(runtime.log, session, { store: runtime.blobs });
+        return new Response(asBytes(pages), {
           headers: {
             "content-type": "application/x-ndjson",
             "content-disposition": `attachment; filename="${session.replaceAll(/[^\w.-]/g, "_")}.jsonl"`,
@@ -136,16 +136,16 @@ export function transferRoutes(): readonly Route[] {
   ];
 }
 
-function asBytes(lines: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+function asBytes(pages: AsyncGenerator<readonly string[]>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
-      const next = await lines.next();
+      const next = await pages.next();
       if (next.done === true) controller.close();
-      else controller.enqueue(encoder.encode(`${next.value}\n`));
+      else controller.enqueue(encoder.encode(`${next.value.join("\n")}\n`));
     },
     async cancel() {
-      await lines.return(undefined);
+      await pages.return(undefined);
     },
   });
 }

@@ -146,7 +146,7 @@ export class LevelEngine implements Engine {
     return { revision: committed, isDeleted };
   }
 
-  read(session: string, range: ReadRange): AsyncGenerator<SessionEvent> {
+  read(session: string, range: ReadRange): AsyncIterable<SessionEvent> {
     return this.#reading.read(session, range);
   }
 

@@ -8,6 +8,7 @@ import {
   type ReadRange,
   type Codec,
 } from "../../../events/index.ts";
+import { OneByOne } from "../../../shared/index.ts";
 import { isDeleted } from "../rows/session-rows.ts";
 import type { Heads } from "../heads/heads.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
@@ -30,12 +31,15 @@ export class Reading {
   }
 
   /** @throws TurnlogError as `EventLog.read` */
-  async *read(session: string, range: ReadRange): AsyncGenerator<SessionEvent> {
+  read(session: string, range: ReadRange): AsyncIterableIterator<SessionEvent> {
+    return new OneByOne(this.#rows(session, range));
+  }
+
+  async *#rows(session: string, range: ReadRange): AsyncGenerator<readonly SessionEvent[]> {
     const { source, heads } = this.#options;
     try {
       const head = await heads.load(session);
-      const rows = readShared(source, head, spanOf(range, head.committed));
-      for await (const events of rows) for (const event of events) yield event;
+      yield* readShared(source, head, spanOf(range, head.committed));
     } catch (error) {
       throw await this.#reason(session, error);
     }
