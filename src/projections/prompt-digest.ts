@@ -10,13 +10,6 @@ import type { HistoryState } from "./history-item.ts";
 import { promptMessages } from "./prompt.ts";
 import type { SessionSummary } from "./session-summary.ts";
 
-/** The chain up to a message. The first link has no message and the agent's digest. */
-interface Link {
-  readonly message: ModelMessage | undefined;
-  readonly before: Link | undefined;
-  readonly digest: string;
-}
-
 const digests = new WeakMap<ModelMessage, string>();
 
 export function digestOf(message: ModelMessage): string {
@@ -27,51 +20,34 @@ export function digestOf(message: ModelMessage): string {
   return digest;
 }
 
-/** The newest chain that ends with each message. */
-const ends = new WeakMap<ModelMessage, Link>();
-
-function isOver(
-  chain: Link,
-  agentDigest: string,
-  messages: readonly ModelMessage[],
-  count: number,
-): boolean {
-  let link: Link | undefined = chain;
-  for (let index = count - 1; index >= 0; index--) {
-    if (link?.message !== messages[index]) return false;
-    link = link?.before;
-  }
-  return link?.message === undefined && link?.digest === agentDigest;
+/** The prompt whose digest was asked for last. The lists change with the next one, which mostly goes on behind it. */
+interface Digested {
+  agentDigest: string;
+  readonly messages: ModelMessage[];
+  /** The chain up to each message. */
+  readonly chain: string[];
 }
 
-/** The longest known chain that this prompt extends, and its length. */
-function beginning(
-  agentDigest: string,
-  messages: readonly ModelMessage[],
-): readonly [Link, number] {
-  const last = messages.findLastIndex((message) => ends.has(message));
-  const message = messages[last];
-  const chain = message === undefined ? undefined : ends.get(message);
-  return chain !== undefined && isOver(chain, agentDigest, messages, last + 1)
-    ? [chain, last + 1]
-    : [{ message: undefined, before: undefined, digest: agentDigest }, 0];
-}
-
-function extended(before: Link, message: ModelMessage): Link {
-  const known = ends.get(message);
-  if (known?.before?.digest === before.digest && known.before.message === before.message) {
-    return known;
-  }
-  const digest = hash("sha256", before.digest + digestOf(message));
-  const link: Link = { message, before, digest };
-  ends.set(message, link);
-  return link;
-}
+const lastDigested = new WeakMap<ModelMessage, Digested>();
 
 /** Hexadecimal SHA-256 over the agent's digest (instructions, tools) and every message, in order. */
-export function promptDigest(agentDigest: string, messages: readonly ModelMessage[]): string {
-  const [start, count] = beginning(agentDigest, messages);
-  return messages.slice(count).reduce(extended, start).digest;
+export function promptDigest(agentDigest: string, prompt: readonly ModelMessage[]): string {
+  const [first] = prompt;
+  if (first === undefined) return agentDigest;
+  const digested = lastDigested.get(first) ?? { agentDigest, messages: [], chain: [] };
+  lastDigested.set(first, digested);
+  const { messages, chain } = digested;
+  const differs = messages.findIndex((message, index) => message !== prompt[index]);
+  const same =
+    digested.agentDigest !== agentDigest ? 0 : differs === -1 ? messages.length : differs;
+  digested.agentDigest = agentDigest;
+  messages.length = same;
+  chain.length = same;
+  for (const message of prompt.slice(same)) {
+    messages.push(message);
+    chain.push(hash("sha256", (chain.at(-1) ?? agentDigest) + digestOf(message)));
+  }
+  return chain.at(-1) ?? agentDigest;
 }
 
 /** The digest of the prompt that a step would send here, under the agent of its `prepareStep`. */

@@ -18,7 +18,12 @@ import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { promptProblems } from "./prompt-problems.ts";
 import { reducedEntries } from "./prompt-reduction.ts";
 import { isCompaction, shownItem, showsEverything, type Shown } from "./shown-item.ts";
-import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered-calls.ts";
+import {
+  continuesReply,
+  leavesCallsOpen,
+  unansweredCalls,
+  withoutUnanswered,
+} from "./unanswered-calls.ts";
 
 /** Stays in later prompts: providers would join two replies in a row, and the beginning must not change. */
 export const CUT_OFF_NOTE =
@@ -38,7 +43,7 @@ const messagesByItem = new WeakMap<HistoryItem, readonly ModelMessage[]>();
  */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
   if (view.edit === undefined && view.reductions === undefined)
-    return collectMessages(history, view);
+    return grownMessages(history, view) ?? collectMessages(history, view);
   return promptEntries(history, view).map(({ message }) => message);
 }
 
@@ -118,11 +123,23 @@ function placeOf(
 function collectMessages(
   history: HistoryState,
   view: ContextView,
-  visit?: (message: ModelMessage, shown: Shown) => void,
+  visit?: Visit,
 ): readonly ModelMessage[] {
-  const messages: ModelMessage[] = [];
-  let reply: Shown | undefined;
-  for (const shown of shownItems(history, view)) {
+  const told = tell({ messages: [] }, shownItems(history, view), visit);
+  return ended(told, history, visit);
+}
+
+type Visit = (message: ModelMessage, shown: Shown) => void;
+
+/** What a prompt has said so far, and the reply that it ends with, if it ends with one. */
+interface Told {
+  readonly messages: ModelMessage[];
+  readonly reply?: Shown | undefined;
+}
+
+/** Adds the messages of items. */
+function tell({ messages, reply }: Told, items: readonly Shown[], visit?: Visit): Told {
+  for (const shown of items) {
     for (const message of messagesOf(shown)) {
       const isReply = message.role === "assistant";
       if (isReply && reply !== undefined && !continuesReply(reply, shown)) {
@@ -134,12 +151,48 @@ function collectMessages(
       reply = isReply ? shown : undefined;
     }
   }
-  // A prompt never ends with the model's own reply.
+  return { messages, reply };
+}
+
+/** A prompt never ends with the model's own reply. */
+function ended(
+  { messages, reply }: Told,
+  history: HistoryState,
+  visit?: Visit,
+): readonly ModelMessage[] {
   if (reply !== undefined && wasCutOff(history)) {
     messages.push(cutOffNote);
     visit?.(cutOffNote, reply);
   }
   return messages;
+}
+
+interface Finished extends Told {
+  readonly items: readonly HistoryItem[];
+}
+
+/** What the finished items of each session said last, by the first of them: a long session is not gone through again. */
+const finished = new WeakMap<HistoryItem, Finished>();
+
+/** The messages of a prompt that shows everything, by those of the prompt before; undefined for any other. */
+function grownMessages(
+  history: HistoryState,
+  view: ContextView,
+): readonly ModelMessage[] | undefined {
+  const { items } = history;
+  const [first] = items;
+  if (first === undefined || !showsEverything(view)) return undefined;
+  const known = finished.get(first);
+  const isGrown = known !== undefined && known.items.every((item, index) => item === items[index]);
+  const before = isGrown ? known : { items: [], messages: [] };
+  const added = items.slice(before.items.length);
+  const running = runningItems(history);
+  // A call of the provider may be left out as soon as something follows it.
+  if (added.some(leavesCallsOpen) || running.some(leavesCallsOpen)) return undefined;
+  const said =
+    added.length === 0 ? before : tell({ ...before, messages: [...before.messages] }, added);
+  if (said !== before) finished.set(first, { items, ...said });
+  return said.messages.concat(ended(tell({ ...said, messages: [] }, running), history));
 }
 
 function originOf(message: ModelMessage, shown: Shown): PromptOrigin {
@@ -183,8 +236,9 @@ function shownItems(history: HistoryState, view: ContextView): readonly Shown[] 
 }
 
 /** The finished items, the open step and the note. A summary replaces what its compaction covers. */
-function itemsInView({ items, open, note }: HistoryState, view: ContextView): readonly Shown[] {
-  const rest = [...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
+function itemsInView(history: HistoryState, view: ContextView): readonly Shown[] {
+  const { items } = history;
+  const rest = runningItems(history);
   if (showsEverything(view)) return [...items, ...rest];
   const added = new Set<Compaction>();
   const shown: Shown[] = [];
@@ -203,6 +257,10 @@ function itemsInView({ items, open, note }: HistoryState, view: ContextView): re
     else addSummary(by);
   }
   return shown;
+}
+
+function runningItems({ open, note }: HistoryState): readonly HistoryItem[] {
+  return [...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
 }
 
 function messagesOf(shown: Shown): readonly ModelMessage[] {

@@ -44,6 +44,11 @@ export function continuesReply(reply: Shown, next: Shown): boolean {
   return given.length > 0 && callsOf(reply).open.some((id) => given.includes(id));
 }
 
+/** Whether a step has calls of the provider that may have to be left out of the prompt. */
+export function leavesCallsOpen(shown: Shown): boolean {
+  return isStep(shown) && callsOf(shown).open.length > 0;
+}
+
 function isStep(shown: Shown): shown is StepItem {
   return !isCompaction(shown) && shown.kind === "step";
 }
@@ -68,7 +73,7 @@ export function unansweredCalls(
   shown: readonly Shown[],
   cutOff: () => boolean,
 ): ReadonlyMap<number, ReadonlySet<string>> {
-  if (!shown.some((one) => isStep(one) && callsOf(one).open.length > 0)) return none;
+  if (!shown.some(leavesCallsOpen)) return none;
   const left = new Map<number, Set<string>>();
   const leaveOut = (id: string, index: number): void => {
     left.set(index, (left.get(index) ?? new Set()).add(id));
