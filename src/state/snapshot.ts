@@ -46,15 +46,36 @@ export async function saveSessionSnapshot(
   state: SessionState,
   kept: KeptState,
 ): Promise<KeptState> {
-  const { position } = state;
-  const { chunks } = continues(kept.state, state) ? kept : nothingKept;
-  const from = chunks.length === 0 ? initialSessionState : kept.state;
-  const next = { state, chunks: [...chunks, position] };
-  // The chunk first: the index never names a missing chunk.
-  await saveChunk(log, session, state, from, chunks.at(-1) ?? 0);
-  const index = { shape, chunks: next.chunks };
-  await log.saveSnapshot(session, { ...row, position, state: index });
-  return next;
+  return await keepStates(log, session, [state], kept);
+}
+
+/** Chunks that are written together: waiting for each would take as long as making them. */
+const CHUNKS_AT_ONCE = 16;
+
+/** Stores states, oldest first. */
+export async function keepStates(
+  log: SnapshotStore,
+  session: string,
+  states: readonly SessionState[],
+  kept: KeptState,
+): Promise<KeptState> {
+  let last = kept;
+  let saving: Promise<void>[] = [];
+  for (const state of states) {
+    const { chunks } = continues(last.state, state) ? last : nothingKept;
+    const from = chunks.length === 0 ? initialSessionState : last.state;
+    saving.push(saveChunk(log, session, state, from, chunks.at(-1) ?? 0));
+    last = { state, chunks: [...chunks, state.position] };
+    if (saving.length < CHUNKS_AT_ONCE) continue;
+    await Promise.all(saving);
+    saving = [];
+  }
+  // The chunks first: the index never names a missing chunk.
+  await Promise.all(saving);
+  const { position } = last.state;
+  if (last !== kept)
+    await log.saveSnapshot(session, { ...row, position, state: { shape, chunks: last.chunks } });
+  return last;
 }
 
 /** Whether the later state has all items and boundaries of the earlier one. The other lists only grow. */
@@ -188,15 +209,4 @@ export async function foldedStates(
 export function isDue({ type, position }: SessionEvent, kept: number): boolean {
   const isBoundary = type === "step.started" || type === "turn.ended";
   return isBoundary && position - kept >= EVENTS_PER_SNAPSHOT;
-}
-
-export async function keepStates(
-  log: SnapshotStore,
-  session: string,
-  due: readonly SessionState[],
-  kept: KeptState,
-): Promise<KeptState> {
-  let last = kept;
-  for (const state of due) last = await saveSessionSnapshot(log, session, state, last);
-  return last;
 }

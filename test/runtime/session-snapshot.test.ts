@@ -21,7 +21,12 @@ import {
   type SessionEvent,
   type Snapshot,
 } from "../../src/events/index.ts";
-import { loadSessionSnapshot, nothingKept, saveSessionSnapshot } from "../../src/state/index.ts";
+import {
+  keepStates,
+  loadSessionSnapshot,
+  nothingKept,
+  saveSessionSnapshot,
+} from "../../src/state/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { asked, called, stepFinished, stepStarted, turnEnded } from "../projections/session-of.ts";
 import { replay, stateAt } from "../support/replay.ts";
@@ -201,6 +206,27 @@ describe("what is kept of a session", () => {
       expect(state).toMatchObject({ position, queue, usage, view });
     }
   });
+});
+
+it("many states are stored with one index, behind all of their pieces", async () => {
+  const bodies = Array.from({ length: 40 }, (_, index): readonly EventBody[] => [
+    ...asked("And then?", index + 1),
+    stepStarted(index + 1),
+    stepFinished(index + 1),
+    turnEnded(index + 1),
+  ]).flat();
+  const events = bodies.map((body, index) => ({ position: index + 1, time: 0, ...body }));
+  const replayed = replay(events);
+  await using log = await openMemoryLog();
+  await log.append("s", "none", events, { origin: "recorded" });
+  const { log: watched, saved } = watch(log);
+  const positions = events.flatMap(({ type, position }) => (type === "turn.ended" ? position : []));
+  const states = positions.map((position) => stateAt(replayed, position));
+  await keepStates(watched, "s", states, nothingKept);
+  const names = saved.map(({ projection }) => projection);
+  expect(names).toEqual([...positions.map((position) => `session@${position}`), "session"]);
+  const { state } = await loadSessionSnapshot(log, "s", positions[20]);
+  expect(state.usage).toEqual(states[20]?.usage);
 });
 
 describe("a long session", () => {
