@@ -41,7 +41,10 @@ it("docs/telemetry.md lists each metric", () => {
 });
 
 it("docs/terminal.md lists each variable of the environment that the command line reads", () => {
-  const source = globSync("src/cli/**/*.ts", { cwd: root }).map(read).join("\n");
+  const files = globSync("src/cli/**/*.ts", { cwd: root });
+  // It writes a program that reads variables of its own.
+  const readers = files.filter((file) => !file.endsWith("init-command.ts"));
+  const source = readers.map(read).join("\n");
   const [, fields = ""] = read("src/cli/settings/environment.ts").split(".object({");
   const [own = ""] = fields.split("\n  })");
   const used = new Set([
