@@ -124,5 +124,8 @@ describe.skipIf(!hasWindows)("in a terminal (skipped where tmux is not installed
     const styled = (await window.rows("styled")).join("\n");
     expect(styled.includes("\u001B[31m    - old")).toBe(isColoured);
     expect(styled.includes("\u001B[32m    + new words")).toBe(isColoured);
+    await window.type("/quit");
+    await window.press("Enter");
+    await window.ended();
   });
 });
