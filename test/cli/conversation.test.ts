@@ -251,7 +251,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
       terminal.type(`write "words" to ${name}${ENTER}`);
     };
     await write("yes.txt");
-    await terminal.until(/text: words/);
+    await terminal.until(/ {4}\+ words/);
     await terminal.until(/Run write_file path="yes\.txt" text="words"\?/);
     // No answer, and not lost either.
     terminal.type(`hm${ENTER}`);
