@@ -64,11 +64,11 @@ function providerIds(
 ): readonly string[] {
   // A compaction covers both call and result, or their turn is over.
   if (unit.kind === "summary") return [];
-  return unit.items.flatMap((item) =>
-    item.kind === "step"
-      ? item.parts.flatMap((part) => (part.kind === kind ? [part.callId] : []))
-      : [],
-  );
+  const ids: string[] = [];
+  for (const item of unit.items)
+    if (item.kind === "step")
+      for (const part of item.parts) if (part.kind === kind) ids.push(part.callId);
+  return ids;
 }
 
 /** Whether a provider's result may still come for a call of the unit. */
@@ -83,10 +83,16 @@ function joined(units: readonly ShownUnit[]): readonly ShownUnit[] {
   const waiting = new Map<string, number>();
   for (const unit of units) {
     const answered = providerIds(unit, "provider-result");
+    const called = providerIds(unit, "provider-call");
+    // Nearly all units.
+    if (answered.length === 0 && called.length === 0) {
+      result.push(unit);
+      continue;
+    }
     const first = Math.min(result.length, ...answered.map((id) => waiting.get(id) ?? Infinity));
     result.push(merged(result.splice(first), unit));
     for (const [id, index] of waiting) waiting.set(id, Math.min(index, first));
-    for (const id of providerIds(unit, "provider-call")) waiting.set(id, first);
+    for (const id of called) waiting.set(id, first);
     for (const id of answered) waiting.delete(id);
   }
   return result;

@@ -49,14 +49,12 @@ export interface Meter {
 
 /** The sizes of the results of a step by call id. The estimate has measured them already. */
 export function resultSizes(item: HistoryItem, meter: Meter): ReadonlyMap<string, MessageSize> {
-  const parts = itemMessages(item).flatMap((message) =>
-    message.role === "tool" ? message.content : [],
-  );
-  return new Map(
-    parts.flatMap((part) =>
-      part.type === "tool-result" ? [[part.toolCallId, meter.result(part)] as const] : [],
-    ),
-  );
+  const sizes = new Map<string, MessageSize>();
+  for (const message of itemMessages(item))
+    if (message.role === "tool")
+      for (const part of message.content)
+        if (part.type === "tool-result") sizes.set(part.toolCallId, meter.result(part));
+  return sizes;
 }
 
 const meters = new WeakMap<TokenEstimator, Map<string, Meter>>();

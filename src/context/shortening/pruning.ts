@@ -159,11 +159,11 @@ function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): reado
 }
 
 function sizeWithoutResults({ items }: ShownUnit, meter: Meter): MessageSize {
-  const messages = items.flatMap((item) => itemMessages(item));
-  return sizeOf(
-    messages.filter(({ role }) => role !== "tool"),
-    meter,
-  );
+  let size = noSize;
+  for (const item of items)
+    for (const message of itemMessages(item))
+      if (message.role !== "tool") size = addSize(size, meter.message(message));
+  return size;
 }
 
 /**
