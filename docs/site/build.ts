@@ -16,6 +16,7 @@ import {
 import { dirname, join, relative } from "node:path";
 import { Application } from "typedoc";
 import { build } from "vitepress";
+import { bundlePlayground } from "./playground/bundle.ts";
 
 const root = join(import.meta.dirname, "../..");
 const pages = join(import.meta.dirname, "pages");
@@ -40,9 +41,21 @@ for (const file of globSync(documents, { cwd: root })) {
     cpSync(source, join(pages, "public", relative(root, source)), { recursive: true });
   }
 }
-const frame = `<iframe src="/studio/index.html#/sessions/fix-flaky-test?view=prompt&position=197" title="The studio over recorded sessions" loading="lazy" style="width: 100%; height: 640px; border: 1px solid var(--vp-c-divider); border-radius: 8px"></iframe>`;
+// Pages of the site alone.
+function frame(src: string, title: string): string {
+  return `<iframe src="${src}" title="${title}" loading="lazy" style="width: 100%; height: 640px; border: 1px solid var(--vp-c-divider); border-radius: 8px"></iframe>`;
+}
 const studioPage = join(pages, "docs/studio.md");
-writeFileSync(studioPage, readFileSync(studioPage, "utf8").replace("\n## ", `\n${frame}\n\n## `));
+const studio = frame(
+  "/studio/index.html#/sessions/fix-flaky-test?view=prompt&position=197",
+  "The studio over recorded sessions",
+);
+writeFileSync(studioPage, readFileSync(studioPage, "utf8").replace("\n## ", `\n${studio}\n\n## `));
+const playground = frame("/playground/index.html", "Programs to change and run");
+writeFileSync(
+  join(pages, "try.md"),
+  `# Try it here\n\nThese programs run in this page, without a network: the log is in memory, and a script or the offline model answers. Change them, and run them again.\n\n${playground}\n`,
+);
 for (const file of ["docs/images", "docs/peers.svg"])
   cpSync(join(root, file), join(pages, file), { recursive: true });
 
@@ -81,6 +94,7 @@ await build(import.meta.dirname);
 
 // VitePress looks at links to pages only, and takes the names of their sources.
 const site = join(import.meta.dirname, "dist");
+await bundlePlayground(join(site, "playground"));
 execFileSync(process.execPath, [join(root, "test/studio/record-site.ts"), join(site, "studio")]);
 const dead = globSync("**/*.html", { cwd: site }).flatMap((page) => {
   const links = readFileSync(join(site, page), "utf8").matchAll(/ (?:href|src)="([^"#?]+)/g);

@@ -42,6 +42,8 @@ const optionTypes: readonly (readonly [call: string, type: string])[] = [
 ];
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
+/** Words of the terminal's help: what stands in angle brackets there is not an element. */
+const words = (text: string): string => cell(text).replaceAll("<", "\\<");
 const firstSentence = (text: string): string => /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 const silent: string[] = [];
 
@@ -89,7 +91,7 @@ function terminal(): readonly [commands: string, flags: string] {
       const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
       return argument.required ? ` <${name}>` : ` [${name}]`;
     });
-    return `| \`turnlog ${one.name()}${given.join("")}\` | ${cell(one.description())} |\n`;
+    return `| \`turnlog ${one.name()}${given.join("")}\` | ${words(one.description())} |\n`;
   });
   const flags = new Map<string, Flag>();
   for (const one of [program, ...visible]) {
@@ -102,7 +104,7 @@ function terminal(): readonly [commands: string, flags: string] {
     }
   }
   const rows = [...flags.values()].map(
-    (one) => `| \`${cell(one.flags)}\` | ${cell(one.description)} | ${one.commands.join(", ")} |\n`,
+    (one) => `| \`${cell(one.flags)}\` | ${words(one.description)} | ${one.commands.join(", ")} |\n`,
   );
   return [used.join(""), rows.join("")];
 }

@@ -50,6 +50,7 @@ export default defineConfig({
     nav: [
       { text: "Guides", link: "/docs/" },
       { text: "Reference", link: "/reference/" },
+      { text: "Try it", link: "/try.md" },
       { text: "Examples", link: "/examples/" },
       { text: "Studio", link: "/studio/index.html", target: "_self" },
       { text: "Upgrading", link: "/UPGRADING.md" },
