@@ -15,13 +15,13 @@ await using runtime = await createRuntime({
 });
 const session = await runtime.session("backups", { metadata: { job: "backups" } });
 
-/** Its id names the time, so that a restart does not plan the same check twice. */
+/** Its id names the time, so that a restart finds the check that waits, and does not plan another. */
 async function planCheck(time: number) {
   const notBefore = new Date(time);
   return await session.send("Check the backups.", { id: `check-${time}`, notBefore });
 }
 
-let time = Date.now();
+let time = Math.ceil(Date.now() / INTERVAL_MS) * INTERVAL_MS;
 for (;;) {
   const turn = await planCheck(time);
   const { finishReason, text } = await turn.result;

@@ -31,17 +31,16 @@ describe("one turn without a terminal", () => {
     expect(second.stdout).toContain("c.txt");
   });
 
-  it("says in one line of stderr that no key was found and what the offline model understands", async () => {
+  it("says in one line of stderr that the offline model answers, what it understands, and how to name a real one", async () => {
     await using folder = await temporaryFolder(files);
     const { stdout, stderr } = await run([question], { cwd: folder.path });
-    const lines = stderr.split("\n").filter((line) => line.includes("OPENAI_API_KEY"));
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(
-      /offline model.*first word of a message tells it what to do: list, read, search or write/,
-    );
-    expect(stdout).not.toContain("OPENAI_API_KEY");
+    const notes = (text: string): readonly string[] =>
+      text.split("\n").filter((line) => line.includes("offline model answers"));
+    expect(notes(stderr)).toHaveLength(1);
+    expect(notes(stderr)[0]).toMatch(/try "list all files".*--model.*openai:<model>/);
+    expect(notes(stdout)).toEqual([]);
     const asked = await run(["--model", "offline", question], { cwd: folder.path });
-    expect(asked.stderr).not.toContain("OPENAI_API_KEY");
+    expect(notes(asked.stderr)).toEqual([]);
   });
 
   it("tells progress on stderr: the session, how to resume it, the tool calls, the tokens", async () => {

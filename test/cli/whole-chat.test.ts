@@ -40,7 +40,7 @@ describe.skipIf(!hasWindows)(
       const shown = (await window.rows()).join("\n");
       expect(wordsOf(shown)).toEqual(expect.arrayContaining([...wordsOf(prose)]));
       expect(wordsOf(shown)).toEqual(
-        expect.arrayContaining(["message", "continue", 'path="README.md"']),
+        expect.arrayContaining(["remembered:", "continue", 'path="README.md"']),
       );
       expect(wordsOf(shown).join("")).toContain(wide);
       expect(shown.match(/^Ask about this folder/gm)).toHaveLength(1);

@@ -104,7 +104,8 @@ function terminal(): readonly [commands: string, flags: string] {
     }
   }
   const rows = [...flags.values()].map(
-    (one) => `| \`${cell(one.flags)}\` | ${words(one.description)} | ${one.commands.join(", ")} |\n`,
+    (one) =>
+      `| \`${cell(one.flags)}\` | ${words(one.description)} | ${one.commands.join(", ")} |\n`,
   );
   return [used.join(""), rows.join("")];
 }

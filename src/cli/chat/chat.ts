@@ -398,7 +398,7 @@ export class Chat {
 function searchHint({ query, isFound }: NonNullable<TypedLine["search"]>): string {
   return isFound
     ? `Search "${query}". Ctrl-R goes on to an older line, Enter takes it, Esc gives up.`
-    : `Search "${query}": no other line has it. Enter takes this one, Esc gives up.`;
+    : `Search "${query}": no other line has it. Esc gives up.`;
 }
 
 /** The events of a session while the chat is in it. */

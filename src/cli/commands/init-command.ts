@@ -126,7 +126,7 @@ async function filesFor(wanted: Wanted, name: string): Promise<ReadonlyMap<strin
   }
   files.set("package.json", await manifestFor(wanted, name));
   files.set("tsconfig.json", await compilerSettings(page));
-  files.set(".gitignore", "node_modules\n.turnlog\ndist\n.next\nnext-env.d.ts\n");
+  files.set(".gitignore", "node_modules\n.turnlog\ndist\n.next\nnext-env.d.ts\n*.tsbuildinfo\n");
   if (database)
     files.set("compose.yaml", databaseOf(await textOf("examples/cluster/compose.yaml")));
   if (ci) files.set(".github/workflows/test.yml", workflow(page));
@@ -164,7 +164,7 @@ function withAgent(sessions: string, { page, database }: Wanted): string {
   const own = replaced(
     sessions,
     'agent: { model: offlineModel(), instructions: "Be brief." },',
-    `// Without the model here, the one of agent.ts answers.\n    agent: { ...agent, model: ${model} },`,
+    `// Without the model here, the one of agent.ts answers. A tool that needs approval also needs buttons in the page:\n    // node_modules/turnlog/docs/web.md has them.\n    agent: { ...agent, model: ${model} },`,
   );
   const imports = `import { agent } from "${page === "next" ? ".." : "."}/agent.ts";\n`;
   const server = 'import { createServer, type Server } from "turnlog/server";\n';

@@ -104,7 +104,7 @@ export interface ToolFamily {
     /** Who reported the error, if a client ran the tool. */
     readonly by?: string;
   };
-  /** The call does not run: a person or a rule denied it. */
+  /** The call does not run: a person or a rule denied it. A person's `tool.approval-answered` before it says who. */
   "tool.denied": CallKey & {
     /** What the model is told. */
     readonly reason?: string;
