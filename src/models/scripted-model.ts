@@ -130,7 +130,8 @@ export async function* partsOf(
   const { parts = [], delay = 0 } = step;
   const output = { text: "", reasoning: "" };
 
-  if (delay > 0) await wait(delay, undefined, { signal });
+  // A timer takes no more, and would not wait at all.
+  if (delay > 0) await wait(Math.min(delay, 2 ** 31 - 1), undefined, { signal });
   yield { type: "stream-start", warnings };
   yield { type: "response-metadata", id: responseId, modelId };
   for (const [position, part] of parts.entries()) {

@@ -142,6 +142,10 @@ describe("what is typed", () => {
 });
 
 describe("a file that is dragged on the terminal", () => {
+  it("is not looked for in a long text", () => {
+    expect(droppedFiles("A".repeat(12_000_000), ".")).toBeUndefined();
+  });
+
   it("becomes an attachment, and the name that is shown is that of the file", async () => {
     await using folder = await temporaryFolder({ "my shot.png": pixel });
     await using chat = await chatStage({ model: scriptedModel(["I see."]) });
@@ -166,8 +170,11 @@ describe("a file that is dragged on the terminal", () => {
     ["one.png is wrong", undefined],
     ["notes.md", undefined],
     [" ", undefined],
+    ["file:///tmp/100%.png", undefined],
+    ["file:///tmp/a%2Fb.png", undefined],
+    ["'two\nlines.png'", undefined],
   ])("is recognized by its path alone: %j", async (pasted, mentions) => {
-    const names = ["one.png", "my shot.PNG", "it's.pdf", "notes.md"];
+    const names = ["one.png", "my shot.PNG", "it's.pdf", "notes.md", "two\nlines.png"];
     await using folder = await temporaryFolder(
       Object.fromEntries(names.map((name) => [name, pixel])),
     );

@@ -88,7 +88,7 @@ describe("a chat among the sessions of its store", () => {
     second.type("\u001B[B\u001B[B");
     await second.until(/^ {2}\/model offline\n› \/model openai:y$/m);
     second.type(ENTER);
-    await second.until(/^From now on openai:y answers\.$/m);
+    await second.until(/^From now on openai:y answers, also in later chats\.$/m);
     second.type(`/model openai:x${ENTER}`);
     await second.until(/^From now on openai:x answers, also in later chats\.$/m);
     second.type(`/new talk${ENTER}`);

@@ -379,7 +379,9 @@ function presentText(toolName: string, path: string): string | undefined {
   if (toolName !== "write_file") return undefined;
   try {
     const found = statSync(path);
-    return found.isFile() && found.size <= MOST_COMPARED ? readFileSync(path, "utf8") : undefined;
+    if (!found.isFile() || found.size > MOST_COMPARED) return undefined;
+    // Files of the system say 0, and reading one of them may wait for ever.
+    return found.size === 0 ? "" : readFileSync(path, "utf8");
   } catch {
     // There is none.
     return undefined;

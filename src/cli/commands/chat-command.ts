@@ -52,7 +52,7 @@ export async function chat(
   const { session: named, attach: files = [] } = options;
   const findOwner = (): Promise<StoreOwner | undefined> => heededOwner(options);
   const owner = await findOwner();
-  const settings = await settingsOf(options, output);
+  const settings = await settingsOf(options, output, owner);
   const session = options.continue ? await lastSession(options) : sessionName(named);
   await assertFiles(files);
   const text = await onlyMessage(words, settings.canAsk, files.length > 0);
@@ -119,11 +119,17 @@ async function heededOwner(
   return owner;
 }
 
-async function settingsOf(options: AgentOptions, { progress }: Output): Promise<Settings> {
+async function settingsOf(
+  options: AgentOptions,
+  { progress }: Output,
+  owner?: StoreOwner,
+): Promise<Settings> {
   const { model, json, mcp: commands = [], mcpConfig: file } = options;
   const environment = readEnvironment(process.env);
   const { startedBy, instructions, compaction, editor, showsNotices } = environment;
-  const choice = chooseModel(model, environment, await rememberedModel());
+  // The process that has the store open answers by its own model.
+  const remembered = owner === undefined ? await rememberedModel() : undefined;
+  const choice = chooseModel(model, environment, remembered);
   // A program that reads JSON cannot answer questions.
   const canAsk = isatty(0) && progress.isTerminal && !json;
   const mcp = await mcpServers({ commands, file, environment: process.env });

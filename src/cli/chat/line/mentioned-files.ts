@@ -54,6 +54,8 @@ export function mentionOf(source: string): string {
 }
 
 const DROPPED = /\.(?:png|jpe?g|webp|gif|pdf)$/i;
+/** Characters. A longer text is no list of paths, and would take long to read as one. */
+const LONGEST_DROP = 8192;
 /** As a shell would read it. */
 const WORD = /(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g;
 
@@ -62,8 +64,10 @@ const WORD = /(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g;
  * escaped, or as `file:` addresses. Undefined for any other text.
  */
 export function droppedFiles(text: string, folder: string): string | undefined {
+  if (text.length > LONGEST_DROP) return undefined;
+  // A mention has one line.
   const isDropped = (path: string): boolean =>
-    DROPPED.test(path) && existsSync(resolve(folder, path));
+    DROPPED.test(path) && !path.includes("\n") && existsSync(resolve(folder, path));
   const whole = text.trim();
   const paths = isDropped(whole) ? [whole] : (whole.match(WORD) ?? []).map(pathOfWord);
   if (paths.length === 0 || !paths.every(isDropped)) return undefined;
@@ -71,7 +75,14 @@ export function droppedFiles(text: string, folder: string): string | undefined {
 }
 
 function pathOfWord(word: string): string {
-  if (word.startsWith("file:///")) return fileURLToPath(word);
+  if (word.startsWith("file:///")) {
+    try {
+      return fileURLToPath(word);
+    } catch {
+      // Not the address of a file here: text.
+      return word;
+    }
+  }
   return word.replaceAll(
     /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g,
     (_, single?: string, double?: string, escaped?: string) =>
