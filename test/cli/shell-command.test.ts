@@ -116,5 +116,6 @@ it.skipIf(!hasWindows)("runs where the person is, and not where the agent is", a
   await window.type("list all files");
   await window.press("Enter");
   await window.until(/\$ ls\s+mine\.txt\s+\[exit code 0\][^]*^Ask about this folder/m);
-  expect((await owner.rows()).join("\n")).not.toContain("mine.txt");
+  // Its agent has the output in the message, and does not run the command.
+  expect((await owner.rows()).join("\n")).not.toContain("! ls");
 });
