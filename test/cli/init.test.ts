@@ -62,7 +62,7 @@ it("asks nothing without a terminal, says what it makes, and what comes next", a
   expect(stderr).toMatch(
     /^Without a terminal nothing is asked: --page none, no --database, no --ci\.\nMade My shop: agent\.ts, /,
   );
-  expect(stdout).toBe('  cd "My shop"\n  npm install\n  npm test\n');
+  expect(stdout).toBe("  cd './My shop'\n  npm install\n  npm test\n");
   expect(await readFile(folder.at("My shop/package.json"), "utf8")).toContain('"name": "my-shop"');
 });
 
@@ -74,4 +74,13 @@ it("overwrites no file: it names the first that is there, and makes none", async
   expect(await filesIn(folder.at("shop"))).toEqual(["talk.jsonl"]);
   const file = await run(["init", "file", "--yes"], { cwd: folder.path });
   expect(file).toMatchObject({ code: 2 });
+});
+
+it("prints a line that a shell can take, and leaves nothing of a try that failed", async () => {
+  await using folder = await temporaryFolder({ "page/app": "a file where a folder must be" });
+  const odd = await run(["init", "it's $(id)", "--yes"], { cwd: folder.path });
+  expect(odd.stdout).toContain(`cd './it'\\''s $(id)'`);
+  const failed = await run(["init", "page", "--yes", "--page", "next"], { cwd: folder.path });
+  expect(failed.code).not.toBe(0);
+  expect(await filesIn(folder.at("page"))).toEqual(["app"]);
 });

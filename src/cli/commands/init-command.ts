@@ -5,7 +5,7 @@
  */
 
 import { lstatSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { askLine } from "../output/question.ts";
@@ -40,11 +40,19 @@ export async function init(
   const files = await filesFor(wanted, basename(resolve(folder)));
   const names = [...files.keys()];
   assertFree(folder, names);
-  for (const [name, text] of files) {
-    const path = join(folder, name);
-    await mkdir(dirname(path), { recursive: true });
-    // It fails if another program has just made the file.
-    await writeFile(path, text, { flag: "wx" });
+  const made: string[] = [];
+  try {
+    for (const [name, text] of files) {
+      const path = join(folder, name);
+      await mkdir(dirname(path), { recursive: true });
+      // It fails if another program has just made the file.
+      await writeFile(path, text, { flag: "wx" });
+      made.push(path);
+    }
+  } catch (error) {
+    // Nothing may be in the way of a second try.
+    for (const path of made) await rm(path, { force: true });
+    throw error;
   }
   if (json) {
     await writeLine(data, jsonText({ folder, files: names }));
@@ -93,12 +101,17 @@ function nextLines(folder: string, { page, database }: Wanted): readonly string[
   return [
     ...(resolve(folder) === process.cwd()
       ? []
-      : [`cd ${/^[\w./-]+$/.test(folder) ? folder : JSON.stringify(folder)}`]),
+      : [`cd ${/^[\w./][\w./-]*$/.test(folder) ? folder : quoted(folder)}`]),
     "npm install",
     ...(database ? ["docker compose up -d"] : []),
     "npm test",
     ...run,
   ];
+}
+
+/** For a shell, which reads nothing in it. */
+function quoted(folder: string): string {
+  return `'./${folder.replaceAll("'", "'\\''")}'`.replace("'.//", "'/");
 }
 
 // Which files, and what is changed in them.
