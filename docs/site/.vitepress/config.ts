@@ -18,6 +18,14 @@ function guides(): readonly string[] {
   return [...new Set([...list.matchAll(/\]\(([\w-]+\.md)/g)].map(([, name]) => `docs/${name}`))];
 }
 
+const lookedUp = ["events", "reference", "errors"];
+
+/** Whether a page is for reading, by its address or its path. */
+function isGuide(page: string): boolean {
+  const [, name = ""] = /docs\/([\w-]+)(?:\.\w+)?$/.exec(page) ?? [];
+  return name !== "" && !lookedUp.includes(name);
+}
+
 function folder(path: string): DefaultTheme.SidebarItem[] {
   const names = readdirSync(join(pages, path)).filter((name) => /^(?!index).*\.md$/.test(name));
   return names.toSorted().map((name) => item(`${path}/${name}`));
@@ -41,7 +49,7 @@ export default defineConfig({
             fuzzy: 0.1,
             // Who searches wants a guide first, and the reasons last.
             boostDocument: (id: string) =>
-              id.includes("/decisions/") ? 0.3 : id.startsWith("/docs/") ? 3 : 1,
+              id.includes("/decisions/") ? 0.3 : isGuide(id.replace(/#.*/, "")) ? 3 : 1,
           },
         },
       },
@@ -58,7 +66,8 @@ export default defineConfig({
     // Who learns is not shown the reference, and the other way round.
     sidebar: {
       "/": [
-        { text: "Guides", items: guides().map(item) },
+        { text: "Guides", items: guides().filter(isGuide).map(item) },
+        { text: "To look up", items: lookedUp.map((name) => item(`docs/${name}.md`)) },
         { text: "Why it is so", items: [{ text: "Decisions", link: "/docs/decisions/" }] },
       ],
       "/docs/decisions/": [{ text: "Decisions", items: folder("docs/decisions") }],
