@@ -1,10 +1,11 @@
 /** Hands out the items of pages one by one: a generator would wait three times for each, this waits once. */
-export class OneByOne<Item extends object | string> implements AsyncIterableIterator<Item> {
+export class OneByOne<Item extends object | string> implements AsyncGenerator<Item, undefined> {
   readonly #pages: AsyncIterator<readonly Item[]>;
   #page: readonly Item[] = [];
   #at = 0;
-  /** Whether a page comes that was asked for. All calls that come meanwhile wait for it, in their order. */
-  #turning: Promise<boolean> | undefined;
+  /** The page that was asked for. All calls that come meanwhile wait for it, in their order; the first turns it. */
+  #turning: Promise<IteratorResult<readonly Item[], unknown>> | undefined;
+  #isClosed = false;
 
   constructor(pages: AsyncIterable<readonly Item[]>) {
     this.#pages = pages[Symbol.asyncIterator]();
@@ -14,33 +15,53 @@ export class OneByOne<Item extends object | string> implements AsyncIterableIter
     return this;
   }
 
-  async #turn(): Promise<boolean> {
-    try {
-      const next = await this.#pages.next();
-      if (next.done === true) return false;
-      this.#page = next.value;
-      this.#at = 0;
-      return true;
-    } finally {
-      this.#turning = undefined;
-    }
+  next(): Promise<IteratorResult<Item, undefined>> {
+    return this.#isClosed ? ended() : this.#take();
   }
 
-  next(): Promise<IteratorResult<Item, undefined>> {
+  /** Also for calls that came before the end. */
+  #take(): Promise<IteratorResult<Item, undefined>> {
     const value = this.#page[this.#at];
     if (value !== undefined) {
       this.#at += 1;
       return Promise.resolve({ value, done: false });
     }
-    this.#turning ??= this.#turn();
-    return this.#turning.then((isTurned) =>
-      isTurned ? this.next() : { value: undefined, done: true },
+    const isFirst = this.#turning === undefined;
+    this.#turning ??= this.#pages.next();
+    return this.#turning.then(
+      (next) => {
+        if (isFirst) {
+          this.#turning = undefined;
+          this.#page = next.done === true ? [] : next.value;
+          this.#at = 0;
+        }
+        return next.done === true ? ended() : this.#take();
+      },
+      (error: unknown) => {
+        if (!isFirst) return ended();
+        this.#isClosed = true;
+        throw error;
+      },
     );
   }
 
   async return(): Promise<IteratorResult<Item, undefined>> {
+    this.#isClosed = true;
     this.#page = [];
     await this.#pages.return?.();
     return { value: undefined, done: true };
   }
+
+  async throw(error: unknown): Promise<IteratorReturnResult<undefined>> {
+    await this.return();
+    throw error;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+}
+
+function ended(): Promise<IteratorReturnResult<undefined>> {
+  return Promise.resolve({ value: undefined, done: true });
 }

@@ -36,13 +36,11 @@ const schema = optionsOf<ExportOptions>(
 /** Characters of lines that are made before the first of them is handed out. */
 const PAGE = 64 * 1024;
 
-export function exportSession(
-  ...given: Parameters<typeof exportPages>
-): AsyncIterableIterator<string> {
+export function exportSession(...given: Parameters<typeof exportPages>): AsyncGenerator<string> {
   return new OneByOne(exportPages(...given));
 }
 
-/** The lines by pages, none of them empty. */
+/** The lines by pages, none of them empty. A blob is alone in its page, as several may be too long for a string. */
 export async function* exportPages(
   log: EventLog,
   session: string,
@@ -64,23 +62,31 @@ export async function* exportPages(
   });
   yield [header];
   const relinked = relinkedPlain(log);
-  let page: string[] = [];
+  const page: string[] = [];
   let size = 0;
-  for await (const event of log.read(session, { to: events })) {
-    if (event.type === "blob.stored" && source !== undefined) {
-      const { sha256 } = event.data;
-      const content = await unlessLost(() => readBlob(source, sha256), onLost);
-      if (content !== undefined) page.push(blobLine({ sha256, content }));
-    }
-    const line = eventLine(relinked(event));
-    page.push(line);
-    size += line.length;
-    if (size < PAGE) continue;
-    yield page;
-    page = [];
+  const turned = (): readonly string[] => {
     size = 0;
+    return page.splice(0);
+  };
+  try {
+    for await (const event of log.read(session, { to: events })) {
+      if (event.type === "blob.stored" && source !== undefined) {
+        if (page.length > 0) yield turned();
+        const { sha256 } = event.data;
+        const content = await unlessLost(() => readBlob(source, sha256), onLost);
+        if (content !== undefined) yield [blobLine({ sha256, content })];
+      }
+      const line = eventLine(relinked(event));
+      page.push(line);
+      size += line.length;
+      if (size >= PAGE) yield turned();
+    }
+  } catch (error) {
+    // What was read before a fault is handed out before it.
+    if (page.length > 0) yield turned();
+    throw error;
   }
-  if (page.length > 0) yield page;
+  if (page.length > 0) yield turned();
 }
 
 /** Events that a fork shares are encrypted with the key of their writer, which an import would not use. */
