@@ -1,7 +1,8 @@
 /** `!command` in a chat: it runs here, is shown, and goes with the next message. */
 import { tool } from "ai";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { ShellCommands } from "../../src/cli/chat/acts/shell-command.ts";
 import { readLine } from "../../src/cli/chat/line/chat-line.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { main } from "./built-command.ts";
@@ -12,8 +13,16 @@ import { hasWindows, terminalWindow } from "./terminal-window.ts";
 const ENTER = "\r";
 const taken = /^The output goes with your next message/m;
 
+/** Leaves a process in a group of its own that holds the pipes, says its id, and ends. */
+const leaves = `'${process.execPath}' -e 'const left = require("child_process").spawn("sleep", ["1000"], { detached: true, stdio: "inherit" }); left.unref(); console.log("left " + left.pid)'`;
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+});
+
 /** The texts of the user's messages, those of files too. */
-async function sent({ session }: ChatStage): Promise<readonly string[]> {
+async function sent({ session }: Pick<ChatStage, "session">): Promise<readonly string[]> {
   const { history } = await session.view();
   return history.flatMap((item) => {
     if (item.kind !== "user") return [];
@@ -76,6 +85,84 @@ describe.skipIf(process.platform === "win32")("a command of the person's", () =>
     const [text = ""] = await sent(chat);
     expect(text).toMatch(/\n… 18,898 characters before\n[^]*\n9999\n10000\n99%\n\[exit code 0\]\n/);
     expect(text.length).toBeLessThan(30_200);
+  });
+
+  it("sends binary output as the text that is shown", async () => {
+    await using chat = await chatStage({ model: scriptedModel(["Bytes."]) });
+    chat.type(`!printf 'a\\000b\\001\\377'${ENTER}`);
+    await chat.until(taken);
+    chat.type(`and?${ENTER}`);
+    await chat.until(/^Bytes\.$[^]*^Ask about/m);
+    expect(chat.screen()).toMatch(/^ {2}a␀b␁�$/m);
+    expect(await sent(chat)).toEqual([expect.stringContaining("\na␀b␁�\n"), "and?"]);
+  });
+
+  it("shows a long line in pieces, before it ends", async () => {
+    await using chat = await chatStage({ model: scriptedModel([]) });
+    chat.type(`!head -c 5000 /dev/zero | tr '\\0' x; sleep 1000${ENTER}`);
+    await chat.until(/x{70}$/m);
+    chat.interrupt();
+    await chat.until(taken);
+    expect(chat.screen()).toMatch(/^ {2}ended by SIGINT$/m);
+  });
+
+  it("ends soon after its shell, whoever holds the pipes", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    await using chat = await chatStage({ model: scriptedModel([]) });
+    chat.type(`!${leaves}${ENTER}`);
+    await chat.until(/^ {2}left \d+$/m);
+    try {
+      await vi.waitFor(() => {
+        vi.advanceTimersByTime(1000);
+        expect(chat.screen()).toMatch(taken);
+      });
+    } finally {
+      process.kill(Number(/^ {2}left (\d+)$/m.exec(chat.screen())?.[1]));
+    }
+  });
+
+  it.for([
+    ["the second Ctrl-C", (shell: ShellCommands) => shell.stop() && shell.stop()],
+    ["the end of the chat", (shell: ShellCommands) => shell.kill()],
+  ] as const)("ends at once at %s, whoever holds the pipes", async ([, end]) => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const shell = new ShellCommands();
+    let left = "";
+    await shell.run("one", leaves, async (lines) => {
+      if (left === "") end(shell);
+      left += lines;
+    });
+    expect(left).toMatch(/^left \d+$/);
+    process.kill(Number(left.slice(5)));
+  });
+
+  it("keeps its output where no file can be written", async () => {
+    await using chat = await chatStage({ model: scriptedModel(["At last."]) });
+    chat.type(`!echo kept${ENTER}`);
+    await chat.until(taken);
+    vi.stubEnv("TMPDIR", "/dev/null");
+    chat.type(`now?${ENTER}`);
+    await chat.until(/could not be written to \/dev\/null[^]*^Ask about.*\n> now\?/m);
+    vi.unstubAllEnvs();
+    chat.type(ENTER);
+    await chat.until(/^At last\.$[^]*^Ask about/m);
+    expect(await sent(chat)).toEqual([expect.stringContaining("\nkept\n"), "now?"]);
+  });
+
+  it("stays with the session in which it was typed", async () => {
+    await using chat = await chatStage({ model: scriptedModel(["Two.", "One."]) });
+    chat.type(`!echo private${ENTER}`);
+    await chat.until(taken);
+    chat.type(`/new two${ENTER}`);
+    await chat.until(/^ *This is now two/m);
+    chat.type(`hi${ENTER}`);
+    await chat.until(/^Two\.$[^]*^Ask about/m);
+    expect(await sent({ session: await chat.runtime.session("two") })).toEqual(["hi"]);
+    chat.type(`/resume one${ENTER}`);
+    await chat.until(/^ *This is now one/m);
+    chat.type(`and?${ENTER}`);
+    await chat.until(/^One\.$[^]*^Ask about/m);
+    expect(await sent(chat)).toEqual([expect.stringContaining("\nprivate\n"), "and?"]);
   });
 
   it("runs while a call waits, and answers nothing", async () => {

@@ -311,15 +311,17 @@ export class Chat {
       this.#hint = "A command of yours is running: Ctrl-C ends it.";
       return;
     }
+    const { id } = this.#session;
     await this.#screen.notes([`! ${command}`], "bold");
     this.#hint = "Ctrl-C ends your command.";
     this.redraw();
-    const ended = await this.#shell.run(command, async (lines) => {
+    const ended = await this.#shell.run(id, command, async (lines) => {
       if (!this.#isOver) await this.#screen.notes([`  ${lines}`]);
     });
     if (this.#isOver) return;
     if (ended !== "exit code 0") await this.#screen.notes([`  ${ended}`], "yellow");
-    this.#hint = "The output goes with your next message; Ctrl-C takes it back.";
+    const to = id === this.#session.id ? "" : ` to ${id}`;
+    this.#hint = `The output goes with your next message${to}; Ctrl-C takes it back.`;
   }
 
   async #show(event: SessionEvent): Promise<void> {

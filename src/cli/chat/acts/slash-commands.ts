@@ -45,7 +45,7 @@ export async function carryOut(
     case "message": {
       const { text } = line;
       const mentioned = await mentionedFiles(text, process.cwd(), store.servers);
-      const turn = await shell.withOutputs(async (outputs) => {
+      const turn = await shell.withOutputs(session.id, async (outputs) => {
         const files = [...outputs, ...mentioned];
         return await session.send(files.length === 0 ? text : { text, files }, {
           delivery: line.delivery ?? delivery,
