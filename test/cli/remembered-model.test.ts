@@ -16,12 +16,12 @@ it("a chosen model decides before the keys, and after --model and MODEL; offline
   expect(await rememberModel("openai:x")).toBe(true);
   expect(await rememberedModel()).toBe("openai:x");
   const options = { cwd: folder.path, env: { XDG_CONFIG_HOME, GOOGLE_GENERATIVE_AI_API_KEY: "g" } };
-  const { code, stderr } = await run(["hello"], options);
+  const { code, stderr } = await run(["hello there"], options);
   expect(code).toBe(2);
   expect(stderr).toContain("The model that /model chose last cannot be used: openai:x needs a key");
-  expect(await run(["--model", "offline", "hello"], options)).toMatchObject({ code: 0 });
+  expect(await run(["--model", "offline", "hello there"], options)).toMatchObject({ code: 0 });
   const env = { ...options.env, MODEL: "offline" };
-  expect(await run(["hello"], { ...options, env })).toMatchObject({ code: 0 });
+  expect(await run(["hello there"], { ...options, env })).toMatchObject({ code: 0 });
   expect(await rememberModel("offline")).toBe(false);
   expect(await rememberedModel()).toBeUndefined();
 });
