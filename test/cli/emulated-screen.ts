@@ -11,8 +11,8 @@ export interface EmulatedScreen {
   cursor(): readonly [number, number];
 }
 
-// oxlint-disable-next-line no-control-regex
 const sequence =
+  // oxlint-disable-next-line no-control-regex
   /^\u001B\[(\d*)([A-Z]|m)|^\u001B\[(?:[\d;]*m|\?2026[hl])|^(?:\u001B\]9;[^\u0007]*)?\u0007/;
 
 /** @param columns - Cells in a row; there is no last row. */

@@ -202,8 +202,8 @@ async function written(
 }
 
 /** Our own looks, which the looks of the session are not, and how we draw rows anew. */
-// oxlint-disable-next-line no-control-regex
 const looks =
+  // oxlint-disable-next-line no-control-regex
   /\u001B\[(?:0|1|2|3|22|23|3[1-6]|39)m|\u001B\[\?2026[hl]|\r(?:\u001B\[\d+A)?\u001B\[J/gm;
 
 describe.each(Object.entries(uses).map(([name, ways], place) => [name, ways, place] as const))(
