@@ -9,7 +9,7 @@ const agent = { model: scriptedModel(() => "Two backups, both good. ".repeat(20)
 await using runtime = await createRuntime({
   memory: true, // in a product: dir: ".turnlog"
   agent,
-  resume: "all", // after a restart, checks that are due come at once
+  resume: "all", // after a restart, checks that are due run at once
   recovery: "continue",
   limits: { perKey: { job: { tokens: 400, per: "day" } } },
 });
