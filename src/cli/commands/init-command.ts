@@ -11,7 +11,7 @@ import { z } from "zod";
 import { askLine } from "../output/question.ts";
 import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-report.ts";
 import { writeLine, writeSentence, type Output } from "../output/output.ts";
-import { jsonText, visibleName, visibleText } from "../output/visible-text.ts";
+import { jsonText, visibleName } from "../output/visible-text.ts";
 import type { Given } from "./option-values.ts";
 import { pages, type initOptions } from "./command-options.ts";
 
@@ -101,7 +101,7 @@ function nextLines(folder: string, { page, database }: Wanted): readonly string[
   return [
     ...(resolve(folder) === process.cwd()
       ? []
-      : [`cd ${/^[\w./][\w./-]*$/.test(folder) ? folder : visibleText(quoted(folder))}`]),
+      : [`cd ${/^[\w./][\w./-]*$/.test(folder) ? folder : visibleName(quoted(folder))}`]),
     "npm install",
     ...(database ? ["docker compose up -d"] : []),
     "npm test",
