@@ -159,9 +159,11 @@ function notUnderstood(text: string, { offered, earlier, since }: Situation): st
     cutShort(`${toolName} ${JSON.stringify(input)}`, 120),
   );
   return [
-    /\bwhat can you do\b/i.test(text)
-      ? "I am the offline model: no network, and I go by the first word of a message. The rest takes a real model."
-      : `I am the offline model: no network, and I go by the first word of a message. I do not understand "${cutShort(text.replaceAll(/\s+/g, " "), 80)}". That takes a real model (--model in the terminal).`,
+    `I am the offline model: no network, and I go by the first word of a message. ${
+      /\bwhat can you do\b/i.test(text)
+        ? "The rest takes a real model."
+        : `I do not understand "${cutShort(text.replaceAll(/\s+/g, " "), 80)}". That takes a real model (--model in the terminal).`
+    }`,
     ...(able.length === 0
       ? [
           "I can list, read, search and write files with the tools of the terminal; none is offered here.",

@@ -137,7 +137,7 @@ export interface ServerOptions {
    */
   readonly token?: string | false;
   /**
-   * Host names by which the server is reached. Default: those of this machine (`localhost`, `127.0.0.1`,
+   * Host names under which clients reach the server. Default: those of this machine (`localhost`, `127.0.0.1`,
    * `[::1]`).
    */
   readonly hosts?: readonly string[];
@@ -178,7 +178,7 @@ export interface ServerOptions {
   ) => RequestedTurn | Promise<RequestedTurn>;
   readonly limits?: ServerLimits;
   /**
-   * Whether to serve the studio at `/`. `read-only`: nobody can run or change anything through this server.
+   * Whether the server serves the studio at `/`. `read-only`: clients can read sessions and change nothing.
    * Default: false.
    */
   readonly studio?: boolean | "read-only";

@@ -76,7 +76,11 @@ export const serveOptions = [
     "--no-token",
     "let in every program on this machine; works only with the machine's own address",
   ),
-  option("--hosts <name>", "a host name by which the server is reached (repeatable)", collect),
+  option(
+    "--hosts <name>",
+    "a host name under which clients reach the server (repeatable)",
+    collect,
+  ),
   option(
     "--leave-turns",
     "at the start, continue all turns that the previous process left at SIGTERM",

@@ -5,7 +5,7 @@
 
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { hasCode, type EventLog } from "../../events/index.ts";
 import { storeReached } from "../../store/leveldb/index.ts";
 import {
   openSessions,
@@ -73,8 +73,4 @@ export async function* followed<Item extends { readonly position: number }>(
 /** The last global position of the store when it was closed. A database is followed without a break. */
 async function reachedBy({ dir, remote }: SessionsPlace): Promise<number> {
   return remote === undefined ? await storeReached(resolve(dir)) : 0;
-}
-
-function hasCode(error: unknown, code: TurnlogError["code"]): boolean {
-  return TurnlogError.isInstance(error) && error.code === code;
 }

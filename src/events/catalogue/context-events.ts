@@ -112,7 +112,7 @@ export interface ContextFamily {
   "context.media-omitted": OmittedMedia & {
     /** How many media this leaves out. */
     readonly media: number;
-    /** Bytes by which the request becomes smaller, files as base64. */
+    /** How many bytes smaller the request becomes. Files count as base64. */
     readonly savedBytes: number;
   };
   /** The provider refused the conversation: the next attempt at the step, and all later ones, send less of it. */
@@ -136,7 +136,7 @@ export interface ContextFamily {
   "context.compacted": CompactionCost & {
     /** The name of the strategy. */
     readonly strategy: string;
-    /** The positions that the summary stands for. */
+    /** The summary replaces the events at these positions. */
     readonly covers: { readonly from: number; readonly to: number };
     /** What the model is shown instead. */
     readonly summary: string;

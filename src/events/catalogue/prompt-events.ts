@@ -23,7 +23,7 @@ export interface PromptFamily {
     readonly digest: string;
     /** With `like`: what is between the common beginning and the common end. */
     readonly text: string;
-    /** An earlier text, of which this one repeats the beginning and the end. */
+    /** An earlier text. This text begins and ends with the same words. */
     readonly like?: TextLikeness;
   };
   /** The settings of calls from here on: `temperature`, `toolChoice`, `providerOptions`, `responseFormat`, … */

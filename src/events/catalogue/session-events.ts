@@ -5,7 +5,7 @@ import { byIdSchema } from "../values/by-id-schema.ts";
 import type { FamilySchemas } from "./family.ts";
 import { jsonObjectSchema, jsonSchema, type JsonObject, type JsonValue } from "../values/json.ts";
 
-/** An agent in a form by which two can be compared. */
+/** A description of an agent that can be compared with another one. */
 export interface AgentDescription {
   /** SHA-256 over model, instructions, tool definitions and tool choice. */
   readonly digest: string;
@@ -137,7 +137,7 @@ export interface SessionFamily {
     /** The name of the person who gave it. */
     readonly by?: string;
   };
-  /** Somebody has seen the session up to the end of that turn. */
+  /** A person has seen everything up to the end of this turn. */
   "session.seen": {
     /** The name of the person. */
     readonly by: string;

@@ -49,7 +49,7 @@ export interface TurnFamily {
     /** The most steps that it may take. */
     readonly maxSteps: number;
   };
-  /** Somebody cancels the running turn. Its end follows as soon as its model and tools have stopped. */
+  /** A person or a program cancels the running turn. `turn.ended` follows once its model and tools have stopped. */
   "turn.cancel-requested": {
     readonly turn: number;
     readonly mode?: CancelMode;
@@ -87,7 +87,7 @@ export interface TurnFamily {
     readonly reason: TurnEndReason;
     /** Why it failed. */
     readonly error?: StoredError;
-    /** The structured output that was asked for, or why there is none. */
+    /** The structured output that the program requested, or the reason why there is none. */
     readonly output?: TurnOutput;
   };
 }

@@ -10,7 +10,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 export const LOGIN_CALLBACK = "/api/logins/callback";
 
 interface AllowedSources {
-  /** Host names by which the server is reached, with or without a port. */
+  /** Host names under which clients reach the server, with or without a port. */
   readonly hosts: readonly string[];
   /** Origins of other sites whose pages may use the server. */
   readonly origins: readonly string[];
