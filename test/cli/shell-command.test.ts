@@ -5,6 +5,7 @@ import { z } from "zod";
 import { ShellCommands } from "../../src/cli/chat/acts/shell-command.ts";
 import { readLine } from "../../src/cli/chat/line/chat-line.ts";
 import { scriptedModel } from "../../src/models/index.ts";
+import { eventually } from "../support/eventually.ts";
 import { main } from "./built-command.ts";
 import { chatStage, type ChatStage } from "./chat-stage.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -112,7 +113,7 @@ describe.skipIf(process.platform === "win32")("a command of the person's", () =>
     chat.type(`!${leaves}${ENTER}`);
     await chat.until(/^ {2}left \d+$/m);
     try {
-      await vi.waitFor(() => {
+      await eventually(() => {
         vi.advanceTimersByTime(1000);
         expect(chat.screen()).toMatch(taken);
       });
