@@ -3,6 +3,7 @@
  * the whole text, or old and new text, one or several. Pure.
  */
 
+import { diffArrays } from "diff";
 import { z } from "zod";
 import { jsonObjectSchema, type JsonObject, type JsonValue } from "../../events/index.ts";
 import { amount } from "./wording.ts";
@@ -32,8 +33,8 @@ const editsSchema = z.array(jsonObjectSchema);
 /** Lines next to a change that are shown with it. */
 const AROUND = 2;
 const MOST_LINES = 24;
-/** Larger texts are compared by their beginnings and ends only. */
-const MOST_PAIRS = 1_000_000;
+/** Texts that differ in more lines are shown as a whole: the old one, then the new one. */
+const MOST_EDITS = 1000;
 
 /** Undefined for a call that writes no file, or in a form that is not known. */
 export function fileChange(
@@ -98,56 +99,13 @@ function linesOf(text: string): readonly string[] {
 function diff(before: string, after: string): readonly ChangedLine[] {
   const olds = linesOf(before);
   const news = linesOf(after);
-  let start = 0;
-  while (start < olds.length && start < news.length && olds[start] === news[start]) start++;
-  let end = 0;
-  while (
-    end < Math.min(olds.length, news.length) - start &&
-    olds.at(-1 - end) === news.at(-1 - end)
-  )
-    end++;
-  const same = (lines: readonly string[]): readonly ChangedLine[] =>
-    lines.map((text) => ({ mark: " ", text }));
-  return [
-    ...same(olds.slice(0, start)),
-    ...different(olds.slice(start, olds.length - end), news.slice(start, news.length - end)),
-    ...same(olds.slice(olds.length - end)),
+  const changes = diffArrays([...olds], [...news], { maxEditLength: MOST_EDITS }) ?? [
+    { removed: true, added: false, value: olds },
+    { removed: false, added: true, value: news },
   ];
-}
-
-/** By the longest common subsequence. */
-function different(olds: readonly string[], news: readonly string[]): readonly ChangedLine[] {
-  const isLarge = olds.length * news.length > MOST_PAIRS;
-  const width = news.length + 1;
-  const common = new Uint16Array(isLarge ? 0 : (olds.length + 1) * width);
-  const at = (row: number, column: number): number => common[row * width + column] ?? 0;
-  if (!isLarge)
-    for (let row = olds.length - 1; row >= 0; row--)
-      for (let column = news.length - 1; column >= 0; column--)
-        common[row * width + column] =
-          olds[row] === news[column]
-            ? at(row + 1, column + 1) + 1
-            : Math.max(at(row + 1, column), at(row, column + 1));
-  const lines: ChangedLine[] = [];
-  let [row, column] = [0, 0];
-  while (row < olds.length || column < news.length) {
-    const [gone = "", come = ""] = [olds[row], news[column]];
-    if (row < olds.length && column < news.length && gone === come && !isLarge) {
-      lines.push({ mark: " ", text: gone });
-      row++;
-      column++;
-    } else if (
-      row < olds.length &&
-      (column === news.length || at(row + 1, column) >= at(row, column + 1))
-    ) {
-      lines.push({ mark: "-", text: gone });
-      row++;
-    } else {
-      lines.push({ mark: "+", text: come });
-      column++;
-    }
-  }
-  return lines;
+  return changes.flatMap(({ added, removed, value }) =>
+    value.map((text) => ({ mark: added ? "+" : removed ? "-" : " ", text }) as const),
+  );
 }
 
 function nearChanges(lines: readonly ChangedLine[]): readonly ChangedLine[] {
