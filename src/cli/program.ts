@@ -10,6 +10,7 @@ import { addChatCommands } from "./commands/chat-commands.ts";
 import { addKeepCommands } from "./commands/keep-commands.ts";
 import { addLookCommands } from "./commands/look-commands.ts";
 import { addCompletionCommand, addHelpCommand, refuseMistyped } from "./commands/shell-commands.ts";
+import { addSessionCommands } from "./commands/session-commands.ts";
 import { LoadedCommand } from "./commands/loaded-command.ts";
 import { addExamples } from "./commands/command-examples.ts";
 import { DEFAULT_DIR, isReaderGone, processOutput, type Output } from "./output/output.ts";
@@ -109,6 +110,7 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
 
   addChatCommands(program);
   addLookCommands(program);
+  addSessionCommands(program);
   addKeepCommands(program);
   addCompletionCommand(program, output);
   addHelpCommand(program);

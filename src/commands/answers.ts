@@ -34,8 +34,16 @@ import { anything, by, options, required, requiredOptions } from "./parameters.t
 
 /** The answer to a call that a client runs: the output of its tool, or the text of an error. */
 export type CallAnswer = (
-  | { readonly output: unknown; readonly error?: never }
-  | { readonly error: string; readonly output?: never }
+  | {
+      /** The output of the tool, as JSON. */
+      readonly output: unknown;
+      readonly error?: never;
+    }
+  | {
+      /** In place of an output: why the call failed, for the model. */
+      readonly error: string;
+      readonly output?: never;
+    }
 ) & {
   /** Who answers: recorded with the answer. */
   readonly by?: string;
@@ -180,6 +188,7 @@ function ownAnswer(answer: unknown): unknown {
 
 /** Details of an answer. */
 export interface ApprovalAnswer {
+  /** Why, for the log; of a denial also for the model. */
   readonly reason?: string;
   /** Applies to every later call of the same tool in this session, and to those that wait now. */
   readonly always?: boolean;

@@ -85,9 +85,9 @@ export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnVa
 
 /** Options of `session.reschedule`. Absent options stay as they are. */
 export interface ScheduleOptions {
-  /** As in {@link SendOptions}. */
+  /** During a turn: deliver at the next step boundary (`steer`) or after the turn (`follow-up`). */
   readonly delivery?: Delivery;
-  /** As in {@link SendOptions}. A time that has passed means now. */
+  /** Deliver not before this time: a Date, or an ISO time with its zone. A time that has passed means now. */
   readonly notBefore?: Date | string;
 }
 

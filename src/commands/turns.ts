@@ -62,7 +62,9 @@ export const allowance: Command = runtimeCommand({
 
 /** How much more a turn may spend, in the unit of the limit that holds it. */
 export interface Allowance {
+  /** Tokens on top of a limit of tokens. */
   readonly tokens?: number;
+  /** Dollars on top of a limit of dollars. */
   readonly dollars?: number;
   /** The name of the person who allows it: recorded with it. */
   readonly by?: string;

@@ -114,7 +114,13 @@ export async function everyCommand({ folder, options, env = {} }: Carrier): Prom
   const message = { id: "u1", role: "user", parts: [{ type: "text", text: "From elsewhere" }] };
   await writeFile(folder.at("messages.json"), JSON.stringify([message]));
   await done("import", "messages.json", "--from", "ui-messages", "--id", "messages", "--json");
+  await done("set-title", "f", "A fork", "--json");
+  await done("set-metadata", "f", '{"team":"of f"}');
+  await done("close", "f", "it is over");
   await look();
+  await refused("set-title", "f", "Again");
+  await refused("withdraw", "s", "none");
+  await refused("restore", "s", "4000");
   await refused("rewind", "s", "--to", "4000");
   await refused("checkout", "s", "77");
   await refused("show", "none");

@@ -15,7 +15,7 @@ async function calledBy(line: string): Promise<string | undefined> {
   const parser = program();
   for (const command of parser.commands) command.action(() => void (called = command.name()));
   const words = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
-  const bare = words.map((word) => word.replaceAll(/['"]/g, ""));
+  const bare = words.map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, "$1$2"));
   await parser.parseAsync(bare.slice(1), { from: "user" });
   return called;
 }

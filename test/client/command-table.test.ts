@@ -4,6 +4,6 @@ import { expect, it } from "vitest";
 import { serverCommands, sessionCommands } from "../../src/client/command-table.ts";
 import { tableRoutes } from "./table-source.ts";
 
-it("by the table that `npm run client:table` writes: run it after a change of the catalogue", () => {
+it("by the table that `npm run tables` writes: run it after a change of the catalogue", () => {
   expect({ ...serverCommands, ...sessionCommands }).toEqual(tableRoutes());
 });

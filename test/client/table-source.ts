@@ -26,7 +26,7 @@ export function tableSource(): string {
       .map(([name, route]) => `  ${name}: "${route}",\n`)
       .join("");
   return `/**
- * How a client calls each command. Made from the catalogue of commands by \`npm run client:table\`.
+ * How a client calls each command. Made from the catalogue of commands by \`npm run tables\`.
  *
  * How the answer is read (as it is, as a session, or by one of its fields), the method, the path, and the fields of
  * the arguments behind that of the path (\`*\`). \`...\` means an argument with fields of its own, or a value for the field

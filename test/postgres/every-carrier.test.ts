@@ -2,6 +2,7 @@
 
 import { afterEach, expect, it } from "vitest";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
+import { jsonLines, run } from "../cli/command-line.ts";
 import { everyCommand, openRuntime, prepare, type Carrier } from "../cli/every-carrier.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
@@ -48,4 +49,10 @@ it.each([
 ])("every command prints the same of sessions %s", async (_, isRun) => {
   const here = await everyCommand(await inFolder());
   expect(await everyCommand(await inDatabase(isRun))).toEqual(here);
+});
+
+it("a command that needs the agent is carried out by the process that runs the session", async () => {
+  const { folder, options } = await inDatabase(true);
+  const { code, stdout } = await run(["cancel", "s", ...options], { cwd: folder.path });
+  expect([code, jsonLines(stdout)]).toMatchObject([0, [{ was: "idle", withdrawn: [] }]]);
 });

@@ -3,43 +3,10 @@
 import { commands, reads, type Command } from "../../src/commands/index.ts";
 import { commandLine } from "../../src/cli/program.ts";
 import { recordedOutput } from "../cli/recorded-output.ts";
-import { declarationsIn, type Member } from "./declarations.ts";
+import type { Member } from "./declarations.ts";
+import { declared, optionTypes } from "./declared.ts";
 
 export const referencePath = "docs/reference.md";
-
-const declared = declarationsIn(
-  [
-    "src/commands/*.ts",
-    "src/runtime/api/*.ts",
-    "src/server/server-options.ts",
-    "src/events/ports/*.ts",
-  ],
-  { ofUnions: true },
-);
-
-/** Types of options, by the call that takes them. */
-const optionTypes: readonly (readonly [call: string, type: string])[] = [
-  ["createRuntime(options)", "RuntimeOptions"],
-  ["runtime.session(id, options)", "OpenSessionOptions"],
-  ["session.send(message, options)", "SendOptions"],
-  ["session.reschedule(messageId, options)", "ScheduleOptions"],
-  ["session.withdraw(messageId, options)", "WithdrawOptions"],
-  ["session.cancel(options)", "CancelOptions"],
-  ["session.rewind(options)", "RewindOptions"],
-  ["session.checkout(branch, options)", "MoveOptions"],
-  ["session.regenerate(options)", "RegenerateOptions"],
-  ["session.fork(options)", "ForkOptions"],
-  ["session.rerun(options)", "RerunOptions"],
-  ["session.compact(strategy, options)", "CompactOptions"],
-  ["session.preview(options)", "PreviewOptions"],
-  ["session.configure(changes)", "AgentChanges"],
-  ["session.append(type, data, options)", "AppendOptions"],
-  ["session.events(options)", "EventsOptions"],
-  ["runtime.resumeAll(options)", "ResumeOptions"],
-  ["runtime.approvals(options)", "ApprovalsOptions"],
-  ["runtime.close(options)", "CloseOptions"],
-  ["createServer(runtime, options)", "ServerOptions"],
-];
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 /** Words of the terminal's help: what stands in angle brackets there is not an element. */

@@ -11,18 +11,18 @@ type Work<Args extends readonly unknown[], Options> = (
 ) => Promise<ExitCode | void>;
 
 export class LoadedCommand extends Command {
-  readonly #output: Output;
+  readonly output: Output;
   readonly #end: (code: ExitCode) => void;
 
   /** @param end - Receives the exit code of a command that has one of its own. */
   constructor(name: string | undefined, output: Output, end: (code: ExitCode) => void) {
     super(name);
-    this.#output = output;
+    this.output = output;
     this.#end = end;
   }
 
   override createCommand(name?: string): LoadedCommand {
-    return new LoadedCommand(name, this.#output, this.#end);
+    return new LoadedCommand(name, this.output, this.#end);
   }
 
   /** Takes these options and does the work of a module. `load` may choose the work by the options. */
@@ -41,7 +41,7 @@ export class LoadedCommand extends Command {
       const work = await load(options);
       // Commander has parsed them as the command declares them.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const code = await work(...(this.processedArgs as unknown as Args), options, this.#output);
+      const code = await work(...(this.processedArgs as unknown as Args), options, this.output);
       if (code !== undefined) this.#end(code);
     });
   }

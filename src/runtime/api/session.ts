@@ -69,7 +69,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    */
   turn(messageId: string): Promise<Turn>;
   /**
-   * Cancels the running turn, waits until it has ended, and returns what is kept of it. Does nothing if no turn
+   * Cancels the running turn. Waits until it has ended, and returns what is kept of it. Does nothing if no turn
    * runs.
    */
   cancel(options?: CancelOptions): Promise<Cancelled>;
@@ -126,7 +126,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
   /** Delivers the messages that wait behind a cancelled, failed or interrupted turn. */
   resume(): Promise<void>;
   /**
-   * Compacts the context between turns, by the agent's strategy or the given one. Returns the event that ends the
+   * Compacts the context between turns: by the agent's strategy or the given one. Returns the event that ends the
    * compaction. @throws TurnlogError `COMMAND_REFUSED` while a turn runs
    */
   compact(strategy?: CompactionStrategy, options?: CompactOptions): Promise<CompactionEvent>;

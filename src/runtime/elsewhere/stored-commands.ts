@@ -119,12 +119,7 @@ export async function giveStored(
   now: number = Date.now(),
 ): Promise<unknown> {
   const command = commands.find((one) => one.name === name);
-  if (command === undefined || (command.carried.by === "runtime" && !(name in storedWork)))
-    throw new TurnlogError(
-      "COMMAND_REFUSED",
-      `Session ${session} cannot ${name} while no process runs it: that needs its agent. Open it in a program.`,
-      { session },
-    );
+  if (command === undefined) throw new TypeError(`No session has the command ${name}.`);
   const args = ownArguments(session, command, given);
   // What no process needs to execute alone is done at once.
   if (!command.isForwarded)
@@ -152,8 +147,15 @@ async function executeStored(
   args: readonly unknown[],
 ): Promise<unknown> {
   const { log, session, id, now } = stored;
-  if (carried.by === "runtime") return await storedWork[name]?.(stored, args);
+  const work = storedWork[name];
+  if (work !== undefined) return await work(stored, args);
   const before = { session, state: await stateAt(log, session) };
+  if (carried.by === "runtime")
+    throw refusal(
+      before,
+      name,
+      "no process runs it, and that needs its agent. Open it in a program or with `turnlog serve`",
+    );
   const done = executedAt(before.state, id);
   if (carried.by === "move") {
     if (done !== undefined) return (await recordedRewind(log, session, done)).rewound;
