@@ -2,9 +2,8 @@
 
 import { fileURLToPath } from "node:url";
 import type { ContentBlock } from "@agentclientprotocol/sdk";
-import type { MessagePart } from "../client/index.ts";
 import { hasCode, TurnlogError } from "../events/index.ts";
-import { attachedName, messageParts } from "../media/index.ts";
+import { attachedName, type MessagePart, messageParts } from "../media/index.ts";
 import type { EditorLink } from "./editor-link.ts";
 import type { ShownSession } from "./questions.ts";
 
@@ -56,7 +55,11 @@ export async function promptParts(
 }
 
 function textFile(name: string, text: string): MessagePart {
-  return { type: "text", text: `<file name=${JSON.stringify(name)}>\n${text}\n</file>` };
+  return {
+    type: "text",
+    text: `<file name=${JSON.stringify(name)}>\n${text}\n</file>`,
+    filename: name,
+  };
 }
 
 function bytes(mediaType: string, data: string): MessagePart {

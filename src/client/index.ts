@@ -3,4 +3,5 @@
 export { chatTransport } from "./chat-transport.ts";
 export { createClient, type Client } from "./client.ts";
 export { problemError } from "./http.ts";
-export type { MessagePart, SessionClient } from "./session-client.ts";
+export type { MessagePart } from "../media/index.ts";
+export type { SessionClient } from "./session-client.ts";

@@ -26,21 +26,12 @@ import type {
   SendOptions,
   WithdrawOptions,
 } from "../commands/index.ts";
+import type { MessagePart } from "../media/index.ts";
 import type { SessionBranch, SessionDiff, SessionView, SubAgents } from "../state/index.ts";
 import type { MessageVersions, SessionMessage } from "../ui/index.ts";
 import { serverCommands, sessionCommands } from "./command-table.ts";
 import { followEvents } from "./server-events.ts";
 import type { Http } from "./http.ts";
-
-/** A part of a message to send. Files are `data:` or `http(s):` URLs, or that of a file in a message. */
-export type MessagePart =
-  | { readonly type: "text"; readonly text: string }
-  | {
-      readonly type: "file";
-      readonly mediaType: string;
-      readonly url: string;
-      readonly filename?: string;
-    };
 
 /** The server records who the sender is. */
 type Sent<Options> = Omit<Options, "by">;

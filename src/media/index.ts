@@ -14,7 +14,7 @@ export {
   saysSomething,
   toStoredContent,
 } from "./user-input.ts";
-export { messageParts } from "./message-parts.ts";
+export { type MessagePart, messageParts } from "./message-parts.ts";
 export { base64Of, certainBase64, dataUrlContent, called, fileData } from "./file-data.ts";
 export { contentIdentity } from "./blob-offload.ts";
 export { UNKNOWN_TYPE, isTextType, mediaTypeOf } from "./media-type.ts";

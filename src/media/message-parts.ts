@@ -3,12 +3,14 @@
 import { TurnlogError } from "../events/index.ts";
 import { heldInput, receiveInput, type UserInput } from "./user-input.ts";
 
-/** As a client sends it. */
-type MessagePart =
-  | { readonly type: "text"; readonly text: string }
+/** A part of a message to send. */
+export type MessagePart =
+  /** The name is that of a file whose text it is. */
+  | { readonly type: "text"; readonly text: string; readonly filename?: string }
   | {
       readonly type: "file";
       readonly mediaType: string;
+      /** A `data:` or `http(s):` URL, or `/api/sessions/<id>/blobs/<digest>` for a file that a session has. */
       readonly url: string;
       readonly filename?: string;
     };
@@ -21,11 +23,13 @@ export async function messageParts(
   const content = await receiveInput(session, heldInput(session, input), {});
   if (typeof content === "string") return content;
   return content.map((part): MessagePart => {
-    if (part.type === "text") return { type: "text", text: part.text };
-    const { mediaType, filename, data } = part;
+    const { filename } = part;
+    const named = filename === undefined ? {} : { filename };
+    if (part.type === "text") return { type: "text", text: part.text, ...named };
+    const { mediaType, data } = part;
     if (typeof data !== "string") throw noFile(session);
     const url = /^https?:/.test(data) ? data : `data:${mediaType};base64,${data}`;
-    return { type: "file", mediaType, url, ...(filename === undefined ? {} : { filename }) };
+    return { type: "file", mediaType, url, ...named };
   });
 }
 

@@ -52,6 +52,18 @@ async function done(...args: readonly string[]): Promise<string> {
 }
 
 describe("while an application has the store open", () => {
+  it("an attached text is named in the log as it is in a store of one's own", async () => {
+    await done("--session", "attached", "--attach", "a.ts", "What is this?");
+    const { history } = await (await runtime.session("attached")).view();
+    expect(history[0]).toMatchObject({
+      kind: "user",
+      content: [
+        { type: "text", filename: "a.ts" },
+        { type: "text", text: "What is this?" },
+      ],
+    });
+  });
+
   it("commands that read print what they print of a copy that nobody has open", async () => {
     await done("backup", "copy");
     for (const args of [

@@ -543,7 +543,7 @@ const mayImport: Modules = {
   ],
   sharing: ["events", "shared", "runtime", "server"],
   // Types only, which `client-bundle.test.ts` checks.
-  client: ["events", "ui", "context", "bill", "state", "commands", "runtime"],
+  client: ["events", "ui", "context", "bill", "state", "media", "commands", "runtime"],
   "mcp-server": ["events", "validation", "shared", "ui", "state", "runtime", "server", "client"],
   acp: ["events", "projections", "shared", "state", "media", "client"],
   testing: ["events", "projections", "store/encryption", "replay", "compare"],

@@ -1,11 +1,11 @@
 /** The input of a run as a client of AG-UI posts it, as a posted chat: what it says anew, and what it answers. */
 
 import { z } from "zod";
+import type { MessagePart } from "../sessions/posted-message.ts";
 import { placeOf } from "../../ag-ui/index.ts";
 import { defined, jsonObjectSchema, TurnlogError } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { PostedChat, PostedMessage } from "../chat/posted-chat.ts";
-import type { PostedPart } from "../sessions/posted-message.ts";
 
 const source = z.object({
   type: z.enum(["data", "url", "file"]),
@@ -103,7 +103,7 @@ function grouped({ messages }: Posted): PostedMessage[] {
   return all;
 }
 
-function userParts(content: Content): readonly PostedPart[] {
+function userParts(content: Content): readonly MessagePart[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return content.map((one) => {
     if (one.type === "text") return one;

@@ -11,7 +11,7 @@ import {
 import type { Session } from "../../runtime/index.ts";
 import type { Seen } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { postedParts, type PostedPart } from "../sessions/posted-message.ts";
+import { type MessagePart, postedParts } from "../sessions/posted-message.ts";
 
 /** A message as a page has it. Only the newest one is trusted. */
 export interface PostedMessage {
@@ -111,7 +111,7 @@ const metadataOf = z.record(z.string(), z.json()).nullish();
 export function contentOf(
   session: string,
   { id, parts, metadata }: PostedMessage,
-): { readonly parts: readonly PostedPart[]; readonly about: MessageAbout } {
+): { readonly parts: readonly MessagePart[]; readonly about: MessageAbout } {
   const refused = (why: string, error: z.ZodError): TurnlogError =>
     new TurnlogError(
       "INVALID_INPUT",

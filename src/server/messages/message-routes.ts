@@ -11,7 +11,7 @@ import {
   type UIOptions,
 } from "../../ui/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
-import { messageInput, postedMessage, type PostedPart } from "../sessions/posted-message.ts";
+import { type MessagePart, messageInput, postedMessage } from "../sessions/posted-message.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
 import type { Gate } from "../streams/permitted-events.ts";
 import type { SessionEvent } from "../../events/index.ts";
@@ -125,7 +125,7 @@ interface Accepted {
 
 async function accepted(
   call: Pick<Call, "open" | "sender" | "blob">,
-  message: string | readonly PostedPart[],
+  message: string | readonly MessagePart[],
 ): Promise<Accepted> {
   const session = await call.open({ create: true });
   const turn = await session.send(await messageInput(call, message), call.sender);

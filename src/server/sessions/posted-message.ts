@@ -3,29 +3,20 @@
 import type { UserContent } from "ai";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
-import { fromUIMessage } from "../../ui/index.ts";
+import type { MessagePart } from "../../media/index.ts";
+
+export type { MessagePart };
 
 /** Reads a file of a session that the client may read. */
 export interface BlobReader {
   readonly blob: (session: string, digest: string) => Promise<Uint8Array>;
 }
 
-/** A part of a posted message. */
-export type PostedPart =
-  | { readonly type: "text"; readonly text: string }
-  | {
-      readonly type: "file";
-      readonly mediaType: string;
-      /** A `data:` or `http(s):` URL, or `/api/sessions/<id>/blobs/<digest>` for a file that a session has. */
-      readonly url: string;
-      readonly filename?: string | undefined;
-    };
-
 /** The parts of a user's message. Fields that pages add for themselves are left out. */
-export const postedParts: z.ZodType<readonly PostedPart[]> = z
+export const postedParts: z.ZodType<readonly MessagePart[]> = z
   .array(
     z.discriminatedUnion("type", [
-      z.object({ type: z.literal("text"), text: z.string() }),
+      z.object({ type: z.literal("text"), text: z.string(), filename: z.string().exactOptional() }),
       z.object({
         type: z.literal("file"),
         mediaType: z.string().min(1),
@@ -35,14 +26,14 @@ export const postedParts: z.ZodType<readonly PostedPart[]> = z
             /^(?:data:|https?:|\/api\/sessions\/[^/]+\/blobs\/[0-9a-f]{64}$)/i,
             "a data, http or blob URL",
           ),
-        filename: z.string().optional(),
+        filename: z.string().exactOptional(),
       }),
     ]),
   )
   .min(1);
 
 /** A text, or parts. */
-export const postedMessage: z.ZodType<string | readonly PostedPart[]> = z.union([
+export const postedMessage: z.ZodType<string | readonly MessagePart[]> = z.union([
   z.string().min(1),
   postedParts,
 ]);
@@ -54,23 +45,22 @@ export const postedMessage: z.ZodType<string | readonly PostedPart[]> = z.union(
  */
 export async function messageInput(
   { blob }: BlobReader,
-  posted: string | readonly PostedPart[],
+  posted: string | readonly MessagePart[],
 ): Promise<UserContent> {
   if (typeof posted === "string") return posted;
-  const parts = await Promise.all(
+  const [only] = posted;
+  // A text alone is recorded as one.
+  if (posted.length === 1 && only?.type === "text" && only.filename === undefined) return only.text;
+  return await Promise.all(
     posted.map(async (part) => {
-      if (part.type === "text") return { type: "text", text: part.text } as const;
-      const { mediaType, filename, url } = part;
+      if (part.type === "text") return part;
+      const { url, ...file } = part;
       const [, from, digest] = /^\/api\/sessions\/([^/]+)\/blobs\/([0-9a-f]{64})$/i.exec(url) ?? [];
-      const named = filename === undefined ? {} : { filename };
-      if (from === undefined || digest === undefined)
-        return { type: "file", mediaType, url, ...named } as const;
+      if (from === undefined || digest === undefined) return { ...file, data: url };
       const content = Buffer.from(await blob(nameIn(from), digest)).toString("base64");
-      const inlined = `data:${mediaType};base64,${content}`;
-      return { type: "file", mediaType, url: inlined, ...named } as const;
+      return { ...file, data: `data:${file.mediaType};base64,${content}` };
     }),
   );
-  return fromUIMessage({ role: "user", parts });
 }
 
 /** @throws TurnlogError `INVALID_INPUT` */
