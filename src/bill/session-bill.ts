@@ -91,6 +91,8 @@ export interface ComputedBill {
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
   readonly outputTokens: number;
+  /** Calls without a known price, which \`dollars\` leaves out. */
+  readonly unpriced: number;
   /** Calls whose prompt would not fit into the model's window. */
   readonly tooLong: number;
 }
@@ -127,6 +129,7 @@ interface Computed {
   read: number;
   output: number;
   dollars: number;
+  unpriced: number;
   tooLong: number;
 }
 
@@ -164,7 +167,7 @@ export class BillFold {
   readonly #caches = new Map<string, CacheTree>();
   /** The caches of the computed bill. */
   readonly #others = new Map<string, CacheTree>();
-  #computed: Computed = { input: 0, read: 0, output: 0, dollars: 0, tooLong: 0 };
+  #computed: Computed = { input: 0, read: 0, output: 0, dollars: 0, unpriced: 0, tooLong: 0 };
   /** Positions that a computed bill may leave out. */
   readonly #leavable = new Set<number>();
   /** The last shared step of a fork. */
@@ -202,7 +205,7 @@ export class BillFold {
         this.#misses = [];
         this.#parts.clear();
         this.#named = new WeakMap();
-        this.#computed = { input: 0, read: 0, output: 0, dollars: 0, tooLong: 0 };
+        this.#computed = { input: 0, read: 0, output: 0, dollars: 0, unpriced: 0, tooLong: 0 };
         return;
       case "step.started":
         this.#steps.set(position, data);
@@ -241,7 +244,7 @@ export class BillFold {
         `At position ${strange} there is no compaction and no pruning. The events \`context.compacted\` and \`context.pruned\` have their positions.`,
         { position: strange, details: { option: "whatIf.without" } },
       );
-    const { input, read, output, dollars, tooLong } = this.#computed;
+    const { input, read, output, dollars, unpriced, tooLong } = this.#computed;
     return {
       position: this.#state.position,
       cost: sessionCost(this.#state.usage, this.#known),
@@ -259,6 +262,7 @@ export class BillFold {
               inputTokens: input,
               cacheReadTokens: read,
               outputTokens: output,
+              unpriced,
               tooLong,
             },
           }),
@@ -502,6 +506,7 @@ export class BillFold {
     this.#computed.read += inputOf(usage).read;
     this.#computed.output += usage.outputTokens;
     this.#computed.dollars += price?.dollars.total ?? 0;
+    if (price === undefined) this.#computed.unpriced += 1;
   }
 }
 

@@ -41,9 +41,12 @@ class ShownHeads {
       this.#heads.set(chatId, undefined);
       return known;
     }
-    const isReplaced = this.#heads.has(chatId) && known === undefined;
+    const isKnown = this.#heads.has(chatId);
+    const isReplaced = isKnown && known === undefined;
+    // A message that comes alone says nothing about what its page shows: perhaps it loads no history.
+    const isAlone = !isKnown && messages.length === 1;
     this.#heads.set(chatId, newestOf(messages));
-    return isReplaced ? undefined : newestOf(messages.slice(0, -1));
+    return isReplaced || isAlone ? undefined : newestOf(messages.slice(0, -1));
   }
 
   /** Whether a page no longer has what it has shown. */

@@ -71,6 +71,11 @@ it("shows what a session paid, its dearest parts, and what it would have cost ot
   expect(whole?.cost.total.dollars.toFixed(4)).toBe(real);
 });
 
+it("says which calls a price is missing for, also of a model that was not called", async () => {
+  const { stdout } = await bill("one", "--model", "acme:unheard-of");
+  expect(stdout).toMatch(/^ {2}\$0\.0000, without 2 calls that have no known price instead of/m);
+});
+
 it("sums a store by what is asked, and the sums are those of its sessions", async () => {
   const [all] = await rows();
   expect(all).toMatchObject({ of: {}, calls: 4 });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, dropOldest } from "../../src/public/index.ts";
+import { contextLines } from "../../src/cli/wording/context-drawing.ts";
 import { billingModel } from "../support/billing-model.ts";
 import { counter, countingAgent, tale } from "../support/counting-agent.ts";
 import { jsonLines, run, type Ended } from "./command-line.ts";
@@ -103,6 +104,17 @@ describe("context", () => {
     }
     expect(stdout).toMatch(/^measured: billed for step 2: [\d,]+ in \+ \d+ out; since then 0 new/m);
     expect(stdout).toMatch(/^last estimate: step 2, [\d,]+ for the [\d,]+ that were billed/m);
+  });
+
+  it("draws no part larger than the whole, also where the provider counts less than we guess", async () => {
+    await using runtime = await createRuntime({
+      dir: folder.at("own"),
+      agent: { model: billingModel(["Yes."]) },
+    });
+    const { room: _, ...figures } = await (await runtime.session("s")).context();
+    const breakdown = { instructions: 150, tools: 0, messages: 150, media: 0 };
+    const text = contextLines({ ...figures, tokens: 100, breakdown }, 80).join("\n");
+    expect(text).toMatch(/instructions +150 +50\.0 %/);
   });
 
   it("shows the window of the model that the log names", async () => {

@@ -123,10 +123,12 @@ function turnLines({ calls }: Bill): readonly string[] {
 
 function whatIfLines({ whatIf, cost }: Bill): readonly string[] {
   if (whatIf === undefined) return [];
-  const { dollars, inputTokens, cacheReadTokens, tooLong } = whatIf;
+  const { dollars, inputTokens, cacheReadTokens, unpriced, tooLong } = whatIf;
+  const free =
+    unpriced === 0 ? "" : `, without ${amount(unpriced, "call")} that have no known price`;
   const long = tooLong === 0 ? "" : `; ${amount(tooLong, "prompt")} would not have fitted`;
   return section("What if (computed):", [
-    `  ${money(dollars)} instead of ${money(cost.total.dollars)}: ${figure(inputTokens)} tokens in, ${figure(cacheReadTokens)} of them read from the cache${long}`,
+    `  ${money(dollars)}${free} instead of ${money(cost.total.dollars)}: ${figure(inputTokens)} tokens in, ${figure(cacheReadTokens)} of them read from the cache${long}`,
   ]);
 }
 

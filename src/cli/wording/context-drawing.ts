@@ -22,7 +22,9 @@ const LARGEST_BAR = 60;
 export function contextLines(figures: DrawnFigures, columns: number): readonly string[] {
   const { model, room, bytes, warnings } = figures;
   const slices = slicesOf(figures);
-  const whole = room?.window ?? figures.tokens;
+  // The parts are estimated, and may be more than what the provider counted.
+  const parts = slices.reduce((sum, { tokens }) => sum + tokens, 0);
+  const whole = room?.window ?? Math.max(figures.tokens, parts);
   const rows = [...slices, ...roomSlices(room)];
   const lines = [
     `${about(figures)}${figure(figures.tokens)} tokens for ${model.provider}:${model.modelId}${share(figures)}, ${byteSize(bytes)}${knowsAgent(figures) ? "" : " of messages"}`,
