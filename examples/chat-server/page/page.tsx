@@ -1,4 +1,5 @@
 import { useChat, type UIMessage } from "@ai-sdk/react";
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 import { useState, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { chatTransport, createClient } from "turnlog/client";
@@ -8,12 +9,34 @@ const transport = chatTransport(client);
 
 function Chat({ id, initial }: { readonly id: string; readonly initial: UIMessage[] }): ReactNode {
   const [text, setText] = useState("");
-  const chat = useChat({ id, messages: initial, transport, resume: true });
+  const chat = useChat({
+    id,
+    messages: initial,
+    transport,
+    resume: true,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
   return (
     <main>
       {chat.messages.map((message) => (
         <p key={message.id} data-role={message.role}>
-          {message.parts.map((part) => (part.type === "text" ? part.text : "")).join("")}
+          {message.parts.map((part, index) => {
+            if (part.type === "text") return <span key={index}>{part.text}</span>;
+            if (!("state" in part) || part.state !== "approval-requested") return null;
+            const answer = (approved: boolean) => () =>
+              void chat.addToolApprovalResponse({ id: part.approval.id, approved });
+            return (
+              <span key={index}>
+                {part.type.replace("tool-", "Run ")} {JSON.stringify(part.input)}?
+                <button disabled={chat.status !== "ready"} onClick={answer(true)}>
+                  Yes
+                </button>
+                <button disabled={chat.status !== "ready"} onClick={answer(false)}>
+                  No
+                </button>
+              </span>
+            );
+          })}
         </p>
       ))}
       <form

@@ -177,7 +177,7 @@ function withAgent(sessions: string, { page, database }: Wanted): string {
   const own = replaced(
     sessions,
     'agent: { model: offlineModel(), instructions: "Be brief." },',
-    `// Without the model here, the one of agent.ts answers. A tool that needs approval also needs buttons in the page:\n    // node_modules/turnlog/docs/web.md has them.\n    agent: { ...agent, model: ${model} },`,
+    `// Without the model here, the one of agent.ts answers.\n    agent: { ...agent, model: ${model} },`,
   );
   const imports = `import { agent } from "${page === "next" ? ".." : "."}/agent.ts";\n`;
   const server = 'import { createServer, type Server } from "turnlog/server";\n';
