@@ -72,12 +72,16 @@ it("shows one session as others write it, as events and as the conversation", as
   await run(["--session", "talk", "say more"], { cwd });
   await history.until("stdout", /Turn 2[^]*say more/);
   await events.until("stdout", /"turn.ended"[^]*"turn.ended"/);
-  for (const one of [events, history]) one.child.kill("SIGINT");
-  const [{ code, stdout }] = await Promise.all([events.ended, history.ended]);
+  events.child.kill("SIGINT");
+  const { code, stdout } = await events.ended;
   expect(code).toBe(130);
+  // Nothing more can come: the id is never used again.
+  await run(["delete", "talk", "--yes"], { cwd });
+  const last = await history.ended;
+  expect(`${last.code} ${last.stderr}`).toMatch(/^1 .*SESSION_DELETED/s);
   const said = z.array(z.looseObject({ position: z.number() })).parse(jsonLines(stdout));
   expect(said.map(({ position }) => position)).toEqual(said.map((_, index) => index + 1));
-  const idle = await run(["show", "talk", "--view", "usage", "--follow"], { cwd });
+  const idle = await run(["show", "other", "--view", "usage", "--follow"], { cwd });
   expect(idle).toMatchObject({ code: 2, stdout: "" });
   const missing = await run(["show", "nobody", "--follow"], { cwd });
   expect(missing.stderr).toContain("[SESSION_NOT_FOUND]");

@@ -109,7 +109,8 @@ async function showFollowed(
   return await unlessInterrupted(async (signal) => {
     const source = {
       stored: async function* (log: EventLog, from: number) {
-        if (isFirst) await viewSession(log, session, 1);
+        // It may have been deleted while the store was closed.
+        await viewSession(log, session, 1);
         yield* log.read(session, { from });
         if (isFirst) await tellFollowing(output);
         isFirst = false;

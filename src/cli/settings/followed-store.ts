@@ -6,7 +6,7 @@
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { hasCode, type EventLog } from "../../events/index.ts";
-import { storeReached } from "../../store/leveldb/index.ts";
+import { storeChangedAt } from "../../store/leveldb/index.ts";
 import {
   openSessions,
   sharedSessions,
@@ -20,7 +20,7 @@ export interface Followed<Item> {
   readonly live: (log: EventLog, from: number, signal: AbortSignal) => AsyncIterable<Item>;
 }
 
-/** Milliseconds between two reads of `store.json`, which is written when a store is closed. */
+/** Milliseconds between two looks at the files of a store that nobody has open. */
 const POLL_MS = 500;
 
 /** For commands that only read. */
@@ -39,7 +39,7 @@ export async function* followed<Item extends { readonly position: number }>(
   { from, signal }: { readonly from: number; readonly signal: AbortSignal },
 ): AsyncGenerator<Item> {
   let next = from;
-  /** Where the store was when it was read last; unlike any place before the first time. */
+  /** When what was read last had been written; unlike any time before the first one. */
   let read = -1;
   async function* noted(items: AsyncIterable<Item>): AsyncGenerator<Item> {
     for await (const item of items) {
@@ -48,12 +48,12 @@ export async function* followed<Item extends { readonly position: number }>(
     }
   }
   for (;;) {
-    const reached = await reachedBy(place);
+    const changed = changedAt(place);
     try {
-      if (reached !== read) {
+      if (changed !== read) {
         await using log = await openSessions(place, reading);
         yield* noted(stored(log, next));
-        read = reached;
+        read = changed;
       }
     } catch (error) {
       // Another process has opened it since the first time.
@@ -70,7 +70,7 @@ export async function* followed<Item extends { readonly position: number }>(
   }
 }
 
-/** The last global position of the store when it was closed. A database is followed without a break. */
-async function reachedBy({ dir, remote }: SessionsPlace): Promise<number> {
-  return remote === undefined ? await storeReached(resolve(dir)) : 0;
+/** A deletion changes it too. A database is followed without a break. */
+function changedAt({ dir, remote }: SessionsPlace): number {
+  return remote === undefined ? storeChangedAt(resolve(dir)) : 0;
 }

@@ -4,7 +4,7 @@ export type { Backup, BackupOptions } from "./backup/backup-store.ts";
 export { connectToStore, reachOwner } from "./files/own-store.ts";
 export type { Durability } from "./files/owner.ts";
 export type { StoreService } from "./ownership/owner-socket.ts";
-export { storeReached } from "./files/store-file.ts";
+export { storeChangedAt } from "./files/store-file.ts";
 export { openMemoryLog, openLog, openServedLog } from "./open-store.ts";
 export { type RepairReport, repairLog } from "./repair/repair-log.ts";
 export type { WriteBatch } from "./rows/database.ts";

@@ -3,6 +3,7 @@
  * come. `m/format` is the first row of the log, on disk before anything else.
  */
 
+import { statSync } from "node:fs";
 import { z } from "zod";
 import { TurnlogError, assertKnownFormat } from "../../../events/index.ts";
 import { firstOf, rowAt, type Database } from "../rows/database.ts";
@@ -88,13 +89,11 @@ function assertStoreFormat(stored: unknown, dir: string): void {
   assertKnownFormat(`The store in ${dir}`, stored, FORMAT);
 }
 
-/**
- * The last global position at the last close; the store is not opened, and later writes of an owner do
- * not count.
- * @throws TurnlogError as `readStoreFile`
- */
-export async function storeReached(dir: string): Promise<number> {
-  return readStoreFile(storePaths(dir))?.reached.position ?? 0;
+/** When a store that is closed was changed last, in epoch milliseconds; 0 if never. It is not opened. */
+export function storeChangedAt(dir: string): number {
+  const { store, reached } = storePaths(dir);
+  const times = [store, reached].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs);
+  return Math.max(...times.map((time = 0) => time));
 }
 
 export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {
