@@ -239,10 +239,12 @@ export function comparable({ id, role, parts, metadata }: UIMessage): object {
   return role === "user" ? { id, role, parts } : { id, role, parts, metadata };
 }
 
-/** Waits until the text of the newest reply has so many characters. */
+/** Waits until the text of the reply to the last message has so many characters. */
 export async function written(page: Page, length: number): Promise<void> {
   await page.waitForFunction((least) => {
-    const parts = chat.messages.findLast(({ role }) => role === "assistant")?.parts ?? [];
+    const last = chat.messages.at(-1);
+    // Until the reply begins, an earlier one is the newest.
+    const parts = last?.role === "assistant" ? last.parts : [];
     return parts.reduce((sum, part) => sum + ("text" in part ? part.text.length : 0), 0) >= least;
   }, length);
 }
