@@ -62,6 +62,8 @@ function costs({ rounds, contentBytes }: Report): string {
       "written ÷ content",
       "peak MB",
     ],
+    row("the stream read, nothing else", "stream"),
+    row("the same, and turnlog's rows by level", "rows"),
     row("bare streamText loop", "loop"),
     row("turnlog", "turnlog light"),
     row("turnlog on streamText", "turnlog heavy"),

@@ -12,10 +12,11 @@ import { onDisk } from "./reopening.ts";
 /** Which sessions there are: the bare loop keeps nothing, so it cannot be opened again. */
 export async function floorJobs(dir: string, steps: number): Promise<readonly PairedJob[]> {
   const json = await stored({ contender: "json", dir: join(dir, "json"), steps });
-  return [
-    { name: "loop", take: () => session({ contender: "loop", dir: join(dir, "loop"), steps }) },
-    ...openings("json", json),
-  ];
+  const floors = ["stream", "rows", "loop"].map((contender) => ({
+    name: contender,
+    take: () => session({ contender, dir: join(dir, contender), steps }),
+  }));
+  return [...floors, ...openings("json", json)];
 }
 
 /** `name` is in the names of its figures. */

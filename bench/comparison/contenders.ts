@@ -26,9 +26,17 @@ const aiSdk = {
   isInstalledApart: false,
   load: () => import("./ai-sdk.ts"),
 } as const;
+const floor = {
+  role: "floor",
+  packages: ["ai"],
+  isInstalledApart: false,
+  load: () => import("./floor.ts"),
+} as const;
 const apart = { role: "peer", isInstalledApart: true } as const;
 
 export const contenders: readonly Contender[] = [
+  { ...floor, id: "stream", variant: "stream", label: "the stream read, nothing else" },
+  { ...floor, id: "rows", variant: "rows", label: "the stream read, turnlog's rows by level" },
   { ...aiSdk, id: "loop", role: "floor", variant: "loop", label: "AI SDK streamText loop, bare" },
   { ...aiSdk, id: "agent", role: "floor", variant: "agent", label: "AI SDK ToolLoopAgent, bare" },
   {
