@@ -8,8 +8,6 @@ export const commandTablePath = "src/cli/commands/session-command-table.ts";
 
 /** Commands that the terminal has in a way of its own, or that are about a client's person. */
 const others: ReadonlySet<string> = new Set([
-  "send",
-  "regenerate",
   "rewind",
   "checkout",
   "fork",
@@ -53,6 +51,9 @@ function rowOf({ name, parameters }: Command): object {
   };
 }
 
+/** Of a longer docstring the help has the first sentence. */
+const LONGEST = 180;
+
 /** `withdraws` becomes `withdraw`, as the help of the other commands has it. */
 function imperative(verb: string): string {
   return verb.replace(/ies$/, "y").replace(/oes$/, "o").replace(/s$/, "");
@@ -60,14 +61,14 @@ function imperative(verb: string): string {
 
 function takenOf(
   command: string,
-  { name, schema, isOptional, fields }: Parameter,
+  { name, schema, isOptional, fields, isMessage }: Parameter,
 ): readonly object[] {
   if (fields === undefined)
     return [
       {
         name: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
         isOptional,
-        kind: kindOf(schema),
+        kind: isMessage === true ? "text" : kindOf(schema),
       },
     ];
   const sent = Object.entries(fields).filter(([field]) => field !== "by");
@@ -76,7 +77,8 @@ function takenOf(
   const kind = sent.map(([field, of]): [string, object] => {
     const comment = members.find((member) => member.name === field)?.comment ?? "";
     if (comment === "") throw new Error(`The docstrings do not explain ${command}.${field}.`);
-    const what = comment.replace(/\.$/, "");
+    const first = /^.*?\.(?= |$)/.exec(comment)?.[0] ?? comment;
+    const what = (comment.length > LONGEST ? first : comment).replace(/\.$/, "");
     return [
       field,
       { kind: choicesOf(of) ?? kindOf(of), what: what.slice(0, 1).toLowerCase() + what.slice(1) },

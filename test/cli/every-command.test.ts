@@ -141,6 +141,8 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
     use("--where", `${NAME}=${NAME}`, "--agent", "./agent.mjs"),
     use("--file", `./${unknown}`, "--agent", "./agent.mjs"),
   ],
+  send: [use("s", NAME, "--delivery", "steer"), use(unknown, "Hello")],
+  regenerate: [use("s"), use("s", "--message-id", unknown)],
   withdraw: [use("s", unknown, "--reason", NAME), use(unknown, "m")],
   reschedule: [use("s", unknown, "--delivery", "steer"), use("s", "m", "--not-before", NAME)],
   resume: [use("s"), use(unknown)],

@@ -94,6 +94,19 @@ describe.each([
     expect(`${again.code} ${again.stderr}`).toMatch(/^1 .*has no permanent answer/s);
   });
 
+  it("takes a message to steer by, and answers when it is durable", async () => {
+    const { runtime, told } = await opened(isServed);
+    const session = await runtime.session("s");
+    await session.send("Pay, then look");
+    await session.atRest();
+    const sent = await told("send", "s", "Be quick", "--delivery", "steer", "--id", "m-2");
+    expect(sent).toMatchObject({ code: 0, stderr: "" });
+    expect(jsonLines(sent.stdout)).toMatchObject([{ messageId: "m-2", queued: true }]);
+    expect((await session.view()).queue).toMatchObject([{ id: "m-2", delivery: "steer" }]);
+    expect(await told("withdraw", "s", "m-2")).toMatchObject({ code: 0 });
+    expect((await session.view()).queue).toEqual([]);
+  });
+
   it("says what is wrong with a word, and that a session is missing", async () => {
     const { runtime, told } = await opened(isServed);
     await runtime.session("s");

@@ -102,6 +102,11 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     "turnlog delete --where tenant=acme --yes",
   ],
   redact: ['turnlog redact <id> 12-20 31 --keys ../keys --reason "an address"'],
+  send: [
+    ['turnlog send <id> "Stop after the tests" --delivery steer', "before the next step"],
+    ['turnlog send <id> "Look again" --not-before 2026-12-01T09:00:00Z', "later"],
+  ],
+  regenerate: ["turnlog regenerate <id>"],
   withdraw: ['turnlog withdraw <id> <message> --reason "sent twice"'],
   reschedule: [
     "turnlog reschedule <id> <message> --not-before 2026-12-01T09:00:00Z",

@@ -24,6 +24,47 @@ export interface CommandRow {
 
 export const sessionCommandTable: readonly CommandRow[] = [
   {
+    name: "send",
+    what: "send a message",
+    takes: [
+      {
+        name: "message",
+        isOptional: false,
+        kind: "text",
+      },
+      {
+        name: "options",
+        isOptional: true,
+        kind: {
+          id: {
+            kind: "text",
+            what: "the id of the message",
+          },
+          delivery: {
+            kind: ["steer", "follow-up"],
+            what: "during a turn: deliver at the next step boundary (`steer`) or after the turn (`follow-up`, default)",
+          },
+          notBefore: {
+            kind: "text",
+            what: "schedules the message: it waits at least until then, and counts as sent at that time",
+          },
+          replaces: {
+            kind: "text",
+            what: "the id of a delivered message of the active branch that this message edits",
+          },
+          basedOn: {
+            kind: "json",
+            what: "the last turn or message that the sender saw. Refused (`STALE`) if another turn, message or rewind came since",
+          },
+          about: {
+            kind: "json",
+            what: "what the application says about the message, as JSON of at most 64 KB",
+          },
+        },
+      },
+    ],
+  },
+  {
     name: "withdraw",
     what: "withdraw a message that was not delivered yet",
     takes: [
@@ -225,6 +266,30 @@ export const sessionCommandTable: readonly CommandRow[] = [
         name: "position",
         isOptional: true,
         kind: "number",
+      },
+    ],
+  },
+  {
+    name: "regenerate",
+    what: "run a turn of the active branch again for another reply",
+    takes: [
+      {
+        name: "options",
+        isOptional: true,
+        kind: {
+          messageId: {
+            kind: "text",
+            what: "a message of the turn to run again. Default: the last turn of the active branch",
+          },
+          idempotencyKey: {
+            kind: "text",
+            what: "the same key again returns the turn of the first call. Default: join a regeneration that runs",
+          },
+          basedOn: {
+            kind: "json",
+            what: "the last turn or message that the caller saw",
+          },
+        },
       },
     ],
   },
