@@ -213,3 +213,21 @@ it("a command that the inbox lists no more is forgotten: its id may be of a new 
   }
   expect(inbox.answers).toEqual([{}, {}]);
 });
+
+it("a command whose answer was refused, since another process had the session for a while, is answered later", async () => {
+  const inbox = new MemoryInbox();
+  const log = wrapLog(await openMemoryLog(), { inbox });
+  await using runtime = await createRuntime({ log, agent: { model: scriptedModel([]) } });
+  const session = await runtime.session("s");
+  vi.spyOn(inbox, "answer").mockResolvedValueOnce();
+  await inbox.post("s", { id: "c", name: "setMetadata", args: [{ label: "one" }] });
+  await eventually(() => {
+    inbox.due();
+    expect(inbox.answers).toEqual([{}]);
+  });
+  const set = (await Array.fromAsync(log.read("s"))).filter(
+    ({ type }) => type === "session.metadata-set",
+  );
+  expect(set).toHaveLength(1);
+  expect((await session.view()).summary.metadata).toEqual({ label: "one" });
+});

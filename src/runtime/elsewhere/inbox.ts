@@ -32,8 +32,10 @@ export interface SessionInboxOptions {
 /** A session with commands. */
 interface Line {
   looking: boolean;
-  /** Executed or being executed, until the inbox lists them no more. */
+  /** Being executed. */
   readonly begun: Set<string>;
+  /** Answered since the inbox was asked last, which may still list them. */
+  readonly answered: Set<string>;
   /** The commands before the next one; cancels do not wait. */
   last: Promise<void>;
 }
@@ -73,6 +75,7 @@ export class SessionInbox implements Disposable {
     const line = this.#lines.get(session) ?? {
       looking: false,
       begun: new Set(),
+      answered: new Set(),
       last: Promise.resolve(),
     };
     if (this.#isClosed || line.looking || (this.#left.get(session)?.until ?? 0) > performance.now())
@@ -88,16 +91,11 @@ export class SessionInbox implements Disposable {
   }
 
   async #attend(session: string, line: Line): Promise<void> {
-    const { inbox, upkeep } = this.#options;
+    const { upkeep } = this.#options;
     try {
       await upkeep.live.activate(session);
       this.#left.delete(session);
-      const commands = await inbox.unanswered(session);
-      const listed = new Set(commands.map(({ id }) => id));
-      for (const id of line.begun) if (!listed.has(id)) line.begun.delete(id);
-      for (const command of commands)
-        if (!line.begun.has(command.id)) this.#begin(session, line, command);
-      if (line.begun.size === 0) this.#lines.delete(session);
+      for (const command of await this.#listed(session, line)) this.#begin(session, line, command);
     } catch (error) {
       const why = causeOf(error);
       if (this.#isClosed || isElsewhere(why)) return;
@@ -107,7 +105,22 @@ export class SessionInbox implements Disposable {
       if ((await this.#isRefused(session, line, why)) && !isKnown) upkeep.onWarning(warning);
     } finally {
       line.looking = false;
+      this.#leave(session, line);
     }
+  }
+
+  /**
+   * The commands that nothing here executes or has answered. One that is listed again after its answer was refused it,
+   * since this process had lost the session by then, and is executed again: its outcome is in the log.
+   */
+  async #listed(session: string, { begun, answered }: Line): Promise<readonly InboxCommand[]> {
+    answered.clear();
+    const commands = await this.#options.inbox.unanswered(session);
+    return commands.filter(({ id }) => !begun.has(id) && !answered.has(id));
+  }
+
+  #leave(session: string, { begun, looking }: Line): void {
+    if (begun.size === 0 && !looking) this.#lines.delete(session);
   }
 
   #begin(session: string, line: Line, command: InboxCommand): void {
@@ -122,10 +135,13 @@ export class SessionInbox implements Disposable {
     try {
       const answer = await this.#answerOf(session, command);
       if (answer !== undefined) await inbox.answer(session, command.id, toJson(answer));
+      line.answered.add(command.id);
     } catch (error) {
       // The next process that has the session executes it.
-      line.begun.delete(command.id);
       if (!this.#isClosed && !isElsewhere(error)) upkeep.onWarning(notAttended(session, error));
+    } finally {
+      line.begun.delete(command.id);
+      this.#leave(session, line);
     }
   }
 
@@ -168,8 +184,7 @@ export class SessionInbox implements Disposable {
     const { inbox } = this.#options;
     let refused = 0;
     try {
-      for (const command of await inbox.unanswered(session)) {
-        if (line.begun.has(command.id)) continue;
+      for (const command of await this.#listed(session, line)) {
         if (command.name === "delete") this.#begin(session, line, command);
         else {
           await inbox.answer(session, command.id, toJson({ error: answerError(error) }));
