@@ -5,7 +5,7 @@ import { TurnlogError } from "../../src/events/index.ts";
 import { Commands } from "../../src/store/postgres/nodes/inbox.ts";
 import { eventually } from "../support/eventually.ts";
 
-function asking(query: () => Promise<readonly unknown[]>): Commands {
+function asking(query: (text: string) => Promise<readonly unknown[]>): Commands {
   const quiet = { listen: () => {}, tell: () => {}, node: () => "n" };
   return new Commands({ sql: { query }, schema: "t", intervalMs: 1, ...quiet });
 }
@@ -37,4 +37,19 @@ it("an outage fails nobody who waits: the answer may come after it", async () =>
   });
   expect(await commands.answerOf("s", "c")).toEqual({ value: 1 });
   await commands.end(new Error("the test is over"));
+});
+
+it("an answer that is lost with its connection comes again", async () => {
+  const stored = [{ session: "s", id: "c", answer: '{"value":1}' }];
+  let asked = 0;
+  const commands = asking(async (text) => {
+    const rows = [...stored];
+    if (text.startsWith("DELETE")) stored.length = 0;
+    asked += 1;
+    if (asked === 1) throw new TurnlogError("LOG_FAILED", "Away.");
+    return rows;
+  });
+  expect(await commands.answerOf("s", "c")).toEqual({ value: 1 });
+  await commands.end(new Error("the test is over"));
+  expect(stored).toEqual([]);
 });

@@ -35,9 +35,12 @@ export async function startSlowNode({
       stdio: ["ignore", "pipe", "inherit"],
     },
   );
-  const [url] = z
-    .tuple([z.string()])
-    .parse(await once(createInterface({ input: child.stdout }), "line"));
+  const line = once(createInterface({ input: child.stdout }), "line");
+  const ended = once(child, "close").then(([code]) => {
+    throw new Error(`The node ended with ${code} before it listened.`);
+  });
+  ended.catch(() => {});
+  const [url] = z.tuple([z.string()]).parse(await Promise.race([line, ended]));
   return {
     url,
     kill: () => {

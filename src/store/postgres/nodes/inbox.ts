@@ -181,18 +181,26 @@ export class Commands implements Inbox {
       for (const see of this.#listeners.keys()) see(session);
   }
 
+  /** Reads answers before it deletes them: one that is lost with its connection comes again. */
   async #findAnswers(): Promise<void> {
     const waiting = [...this.#waiting];
     if (waiting.length === 0) return;
     const { schema } = this.#options;
+    const of = "c.session = w.session AND c.id = w.id AND c.answer IS NOT NULL";
+    const awaited = "unnest($1::text[], $2::text[]) AS w (session, id)";
+    const names = [waiting.map(({ session }) => session), waiting.map(({ id }) => id)];
     const rows = await this.#query(
-      `DELETE FROM ${schema}.commands c USING unnest($1::text[], $2::text[]) AS w (session, id)
-       WHERE c.session = w.session AND c.id = w.id AND c.answer IS NOT NULL
-       RETURNING c.session, c.id, c.answer`,
-      [waiting.map(({ session }) => session), waiting.map(({ id }) => id)],
+      `SELECT c.session, c.id, c.answer FROM ${schema}.commands c JOIN ${awaited} ON ${of}`,
+      names,
     );
-    for (const { session, id, answer } of parseRows(answeredSchema, rows))
+    const answers = parseRows(answeredSchema, rows);
+    for (const { session, id, answer } of answers)
       for (const one of waiting) if (one.session === session && one.id === id) one.resolve(answer);
+    if (answers.length === 0) return;
+    await this.#query(`DELETE FROM ${schema}.commands c USING ${awaited} WHERE ${of}`, [
+      answers.map(({ session }) => session),
+      answers.map(({ id }) => id),
+    ]);
   }
 
   async #query(text: string, values: readonly unknown[]): Promise<readonly unknown[]> {
