@@ -25,8 +25,10 @@ export class EncryptedInbox implements Inbox {
   readonly #inbox: Inbox;
   readonly #log: EventLog;
   readonly #ring: KeyRing;
-  /** The key of each command under way here, since an erasure in the meantime changes the session's key. */
-  readonly #keys = new Map<string, Buffer>();
+  /** The key of each command that this process has posted, since an erasure in the meantime changes the session's key. */
+  readonly #posted = new Map<string, Buffer>();
+  /** The same for those that it executes. It may execute its own, and then reads the answer later. */
+  readonly #taken = new Map<string, Buffer>();
 
   constructor(inbox: Inbox, log: EventLog, ring: KeyRing) {
     this.#inbox = inbox;
@@ -39,7 +41,7 @@ export class EncryptedInbox implements Inbox {
     this.#ring.reread(session);
     const key = await this.#keyOf(session);
     if (key === undefined) throw elsewhere(session);
-    this.#keys.set(id, key);
+    this.#posted.set(id, key);
     await this.#inbox.post(session, { id, name, args: [encrypted(key, `command ${id}`, args)] });
   }
 
@@ -48,38 +50,44 @@ export class EncryptedInbox implements Inbox {
       const answer = await this.#inbox.answerOf(session, id, signal);
       // Without encryption: the other process could not read the command.
       if (typeof answer !== "string") return answer;
-      const content = decrypted(this.#keys.get(id), `answer ${id}`, answer);
+      const content = decrypted(this.#posted.get(id), `answer ${id}`, answer);
       if (content === undefined) throw keyMissing(session);
       return content;
     } finally {
-      this.#keys.delete(id);
+      this.#posted.delete(id);
       // The command may have erased content.
       this.#ring.reread(session);
     }
   }
 
   async unanswered(session: string): Promise<readonly InboxCommand[]> {
-    const key = await this.#keyOf(session);
+    const before = await this.#keyOf(session);
+    const listed = await this.#inbox.unanswered(session);
+    // A command that erased content in the meantime has changed the key, and the next one is posted with that.
+    const after = await this.#keyOf(session);
     const commands: InboxCommand[] = [];
-    for (const { id, name, args } of await this.#inbox.unanswered(session)) {
-      const known = this.#keys.get(id) ?? key;
-      const content = argsSchema.safeParse(decrypted(known, `command ${id}`, args[0]));
-      if (known === undefined || !content.success) {
+    for (const { id, name, args } of listed) {
+      const keys = [this.#taken.get(id) ?? this.#posted.get(id), before, after];
+      const read = keys.flatMap((key) => {
+        const content = argsSchema.safeParse(decrypted(key, `command ${id}`, args[0]));
+        return key !== undefined && content.success ? [{ key, args: content.data }] : [];
+      })[0];
+      if (read === undefined) {
         const { code, message } = await withoutKey(this.#log, session, 0);
         await this.#inbox.answer(session, id, { error: { code, message } });
         continue;
       }
-      this.#keys.set(id, known);
-      commands.push({ id, name, args: content.data });
+      this.#taken.set(id, read.key);
+      commands.push({ id, name, args: read.args });
     }
     return commands;
   }
 
   async answer(session: string, id: string, answer: JsonValue): Promise<void> {
-    const key = this.#keys.get(id) ?? (await this.#keyOf(session));
+    const key = this.#taken.get(id) ?? (await this.#keyOf(session));
     if (key === undefined) throw keyMissing(session);
     await this.#inbox.answer(session, id, encrypted(key, `answer ${id}`, answer));
-    this.#keys.delete(id);
+    this.#taken.delete(id);
   }
 
   onDue(...listener: Parameters<Inbox["onDue"]>): Disposable {
