@@ -87,7 +87,9 @@ export async function everyCommand({ folder, options, env = {} }: Carrier): Prom
   };
   const refused = async (...args: readonly string[]): Promise<void> => {
     const { code, stderr } = await run([...args, ...options], { cwd: folder.path, env });
-    printed[args.join(" ")] = `${code} ${/\[[A-Z_]+\]/.exec(stderr)?.[0] ?? stderr}`;
+    // Not the code of a warning, which another runtime of this process may print.
+    const [, error = stderr] = /^error:.*?(\[[A-Z_]+\])/ms.exec(stderr) ?? [];
+    printed[args.join(" ")] = `${code} ${error}`;
   };
   const look = async (): Promise<void> => {
     await done("sessions", "--json");
