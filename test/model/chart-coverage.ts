@@ -44,7 +44,7 @@ export function takenTransitions(
 ): readonly string[] {
   const taken: string[] = [];
   const actor = createActor(sessionMachine, {
-    snapshot: sessionMachine.getPersistedSnapshot(snapshot),
+    snapshot,
     inspect: (inspected) => {
       if (inspected.type !== "@xstate.microstep") return;
       // Public to inspectors, whatever its underscore says.

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
-import { someOfEach, stepOf } from "../support/runs.ts";
+import { all, someOfEach, stepOf } from "../support/runs.ts";
 import { everyStateAndEvent, everyTransition, leafOf, takenTransitions } from "./chart-coverage.ts";
 import { time } from "./held-time.ts";
 import { loadAll } from "./load-all.ts";
@@ -17,10 +17,11 @@ import { walk } from "./walk.ts";
 /**
  * Two tools at a time and all kinds of calls; one at a time, so that calls have to wait for a place;
  * what may be run again after a crash, with answers for good, prepared steps and outputs; and messages for later.
+ * `npm test` has two steps or two calls where all tests have both, which takes every transition too.
  */
 const settings: readonly (StageSettings & Bounds)[] = [
   {
-    maxSteps: 2,
+    maxSteps: all ? 2 : 1,
     maxAttempts: 2,
     toolConcurrency: 2,
     lastStep: true,
@@ -42,7 +43,7 @@ const settings: readonly (StageSettings & Bounds)[] = [
     output: false,
     stepSource: "stream-text",
     kinds: ["plain", "guarded", "remote"],
-    callsInStep: 2,
+    callsInStep: all ? 2 : 1,
     waitingMessages: 1,
     laterMessages: 0,
     always: false,
@@ -88,14 +89,14 @@ const [transitions, heard] = [new Set<string>(), new Set<string>()];
 describe.each(settings)(
   "With $toolConcurrency tools at a time and $laterMessages messages for later, by $stepSource",
   (setting) => {
-    const all = pathsThrough(setting, setting);
-    const kinds = someOfEach(all, (path) => kindOf(path, setting), 1);
+    const paths = pathsThrough(setting, setting);
+    const kinds = someOfEach(paths, (path) => kindOf(path, setting), 1);
     const step = stepOf(32);
     // Those that say or take what none before them does, and one of 32 others.
-    const walked = kinds.filter(({ moves }, index) => {
+    const walked = kinds.filter(({ way, move: end }, index) => {
       const before = heard.size + transitions.size;
       let situation = beginning;
-      for (const move of moves) {
+      for (const move of [...way, end]) {
         const event = eventOf(move, situation, setting);
         const pair = `${leafOf(situation.machine)} ${event.type}`;
         heard.add(pair);
@@ -106,7 +107,9 @@ describe.each(settings)(
       return heard.size + transitions.size > before || index % step === 0;
     });
 
-    it.each(walked.map(({ moves }, place) => [place + 1, storyOf(moves), moves] as const))(
+    const stories = walked.map(({ way, move }) => [...way, move]);
+
+    it.each(stories.map((moves, place) => [place + 1, storyOf(moves), moves] as const))(
       `path %i of ${walked.length} goes as the machine says: %s`,
       async (place, _, moves) => {
         const walking = walk(moves, setting, seededRandom(`path ${place}`));

@@ -1,7 +1,8 @@
-/** Paths through the machine, by `xstate/graph`: to every situation by a shortest way, and from there by every move. */
+/**
+ * Paths through the machine: to every situation by a shortest way, and from there by every move. Not by `xstate/graph`,
+ * which keeps every situation that a move leads to, and takes three times as long.
+ */
 
-import { fromTransition } from "xstate";
-import { getShortestPaths } from "xstate/graph";
 import { entriesOf, entryOf } from "../../src/events/index.ts";
 import { leafOf, takenTransitions } from "./chart-coverage.ts";
 import { eventOf, play, type Move } from "./moves.ts";
@@ -10,29 +11,36 @@ import { beginning, type Situation, type World } from "./situation.ts";
 import { isForeign, movesOfOthers } from "./unrecorded.ts";
 
 export interface Path {
-  readonly moves: readonly Move[];
+  /** The moves before the last one. */
+  readonly way: readonly Move[];
+  readonly move: Move;
   /** The situation before the last move. */
   readonly last: Situation;
 }
 
 export function pathsThrough(world: World, bounds: Bounds): readonly Path[] {
-  const logic = fromTransition((situation: Situation, move: Move): Situation => {
-    const next = play(situation, move, world);
-    return isForeign(move, situation) ? { ...next, cut: true } : next;
-  }, beginning);
-  const movesFrom = (situation: Situation): readonly Move[] => [
-    ...possibleMoves(situation, world, bounds),
-    ...movesAfterCrash(situation, "stop", "continue"),
-    ...movesOfOthers(situation),
+  const paths: Path[] = [];
+  const known = new Set([essence(beginning)]);
+  const reached: { readonly way: readonly Move[]; readonly situation: Situation }[] = [
+    { way: [], situation: beginning },
   ];
-  const shortest = getShortestPaths(logic, {
-    events: ({ context }) => movesFrom(context),
-    serializeState: ({ context }) => essence(context),
-  });
-  return shortest.flatMap(({ steps, state }) => {
-    const [, ...way] = steps.map(({ event }) => event);
-    return movesFrom(state.context).map((move) => ({ moves: [...way, move], last: state.context }));
-  });
+  for (const { way, situation: last } of reached) {
+    const moves = [
+      ...possibleMoves(last, world, bounds),
+      ...movesAfterCrash(last, "stop", "continue"),
+      ...movesOfOthers(last),
+    ];
+    for (const move of moves) {
+      paths.push({ way, move, last });
+      const next = play(last, move, world);
+      const situation = isForeign(move, last) ? { ...next, cut: true } : next;
+      const what = essence(situation);
+      if (known.has(what)) continue;
+      known.add(what);
+      reached.push({ way: [...way, move], situation });
+    }
+  }
+  return paths;
 }
 
 /** What tells two situations apart: not how often something was done before, or under which id. */
@@ -64,9 +72,7 @@ function essence(situation: Situation): string {
 }
 
 /** What a path's last move is a case of: paths of the same kind differ in the way that leads there. */
-export function kindOf({ moves, last }: Path, world: World): string {
-  const move = moves.at(-1);
-  if (move === undefined) return "nothing";
+export function kindOf({ move, last }: Path, world: World): string {
   const { held, stopping, skipCalls, calls, lastStep } = last.machine.context;
   const broad = move.type === "session.recovered" || move.type === "turn.cancel-requested";
   const { type, ...rest } = move;
