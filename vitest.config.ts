@@ -23,14 +23,16 @@ const alone = ["test/**/alone/*.test.ts"];
 
 /** What only `npm run test:all` runs: it takes seconds, and tests the whole of what others test by parts (`docs/tests.md`). */
 const wholes = [
+  "test/acp/killed.test.ts",
   "test/archive/verify/memory.test.ts",
   "test/bench/pairs.test.ts",
   "test/browser/**",
   "test/cli/{chat-context,completion-scripts,conversation,loading,looking,mcp,provider,readers-at-once,second-terminal,serve,signals,tour,whole-chat}.test.ts",
+  "test/compare/kills.test.ts",
   "test/corpus/{failovers,long-sessions,rewound-requests,rewound-sessions,running-request,small-windows,stream-size,summarised-sessions,ui-messages,wire-server}.test.ts",
   "test/crash/!(crash).test.ts",
   "test/examples/started.test.ts",
-  "test/mcp/real-servers.test.ts",
+  "test/mcp/{killed-logins,real-servers}.test.ts",
   "test/package/{clone,readme-page,shown-code}.test.ts",
   "test/postgres/{command-line,every-carrier,failing-statements}.test.ts",
   "test/soak/service.test.ts",

@@ -13,11 +13,10 @@ import { z } from "zod";
 import type { Comparison } from "../../src/compare/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, openLog } from "../../src/public/index.ts";
-import { all } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 
 const child = fileURLToPath(new URL("compare-child.ts", import.meta.url));
-const KILLS = all ? 20 : 2;
+const KILLS = 20;
 const SESSIONS = 20;
 
 /** Without times, which differ. */

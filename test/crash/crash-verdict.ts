@@ -36,8 +36,8 @@ export async function crashVerdict(
   // The killed process has left its socket, which cannot be copied.
   const filter = (path: string): boolean => !path.endsWith(".sock");
   await cp(plan.store, join(scratch, "store"), { recursive: true, filter });
-  for (const of of [(file: string) => file, worksOfSubAgents])
-    if (existsSync(of(plan.works))) await copyFile(of(plan.works), of(works));
+  for (const at of [(file: string) => file, worksOfSubAgents])
+    if (existsSync(at(plan.works))) await copyFile(at(plan.works), at(works));
   await using log = await openLog({ dir: join(scratch, "store"), durability });
   const left = await replayLog(log, session);
   const witnessed = { told, works: workDone(works), calls: wholeLines(plan.calls) };

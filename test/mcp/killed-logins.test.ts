@@ -7,7 +7,6 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { all } from "../support/runs.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { loggedInAt, loginServer, type LoginServer } from "./own-login-server.ts";
 
@@ -52,17 +51,13 @@ async function live(
 /** Saves 1 to 6 are before the person is asked, 7 to 12 after; an odd one is not kept. */
 const saves = Array.from({ length: 12 }, (_, index) => index + 1);
 
-// In `npm test`: it dies between keeping the tokens and telling the call that waits.
-it.each(all ? saves : [10])(
-  "a process that dies at save %i of a login leaves it to the next",
-  async (dieAt) => {
-    // A call that waits for its person needs no policy.
-    const recovery = dieAt > 6 && dieAt < 11 ? "stop" : "continue";
-    await using server = await loginServer();
-    await using folder = await temporaryFolder();
-    expect(await live(folder.path, server, recovery, dieAt)).toMatchObject({ signal: "SIGKILL" });
-    const { text, logins } = await live(folder.path, server, recovery);
-    expect(text).toContain("The user is logged in at own.");
-    expect(logins).toBe(1);
-  },
-);
+it.each(saves)("a process that dies at save %i of a login leaves it to the next", async (dieAt) => {
+  // A call that waits for its person needs no policy.
+  const recovery = dieAt > 6 && dieAt < 11 ? "stop" : "continue";
+  await using server = await loginServer();
+  await using folder = await temporaryFolder();
+  expect(await live(folder.path, server, recovery, dieAt)).toMatchObject({ signal: "SIGKILL" });
+  const { text, logins } = await live(folder.path, server, recovery);
+  expect(text).toContain("The user is logged in at own.");
+  expect(logins).toBe(1);
+});

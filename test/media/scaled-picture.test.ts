@@ -2,13 +2,12 @@
 
 import type { ModelMessage } from "ai";
 import sharp from "sharp";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { modelMedia, SCALED_CHARACTERS } from "../../src/context/index.ts";
 import { memoryBlobs } from "../../src/store/blobs/index.ts";
 import { blobReference, type ModelName } from "../../src/events/index.ts";
 import { promptWithMedia } from "../../src/public/index.ts";
 import type { KnownBlob } from "../../src/projections/index.ts";
-import { installedScaler } from "../../src/media/scaled-picture.ts";
 import { SessionBlobs } from "../../src/media/blobs-of-session.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
@@ -159,24 +158,5 @@ describe("a picture above the limits of a model", () => {
     expect(stored[0]?.data).toMatchObject({ bytes: content.length, mediaType: "image/png" });
     const [shown] = await promptWithMedia(open.log, "s", { model: claude });
     expect(JSON.stringify(shown)).toContain("image/jpeg");
-  });
-});
-
-describe("the library that scales", () => {
-  afterEach(() => {
-    vi.doUnmock("sharp");
-    vi.resetModules();
-  });
-
-  it("is used where it is installed, and missed where it is not", async () => {
-    expect(await installedScaler()).toBeDefined();
-    vi.resetModules();
-    vi.doMock("sharp", () => {
-      throw Object.assign(new Error("Cannot find package 'sharp'"), {
-        code: "ERR_MODULE_NOT_FOUND",
-      });
-    });
-    const without = await import("../../src/media/scaled-picture.ts");
-    expect(await without.installedScaler()).toBeUndefined();
   });
 });

@@ -25,7 +25,7 @@ import { z } from "zod";
 import { chatTransport, createClient } from "../../src/public/client.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { packed } from "../support/packed.ts";
-import { sampled } from "../support/runs.ts";
+import { all, inAll, sampled } from "../support/runs.ts";
 import { uncaughtPrograms } from "../support/uncaught-programs.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -398,28 +398,35 @@ describe("the examples of the package, copied into a project", () => {
     },
   );
 
-  it("the chat server serves its page, and a session to `useChat`", async () => {
-    const options = { cwd: project, env: cleanEnvironment({ PORT: "0", TURNLOG_DIR: "chats" }) };
-    const program = join(project, "examples/chat-server/server.ts");
-    const server = spawn(process.execPath, [program], options);
-    const [line] = z.tuple([z.instanceof(Buffer)]).parse(await once(server.stdout, "data"));
-    const url = line.toString().trim();
-    expect(await (await fetch(url)).text()).toContain('src="page.js"');
-    expect(await (await fetch(`${url}/page.js`)).text()).toContain("sendMessage");
-    const client = createClient({ baseUrl: url });
-    const message: UIMessage = { id: "m", role: "user", parts: [{ type: "text", text: "Hello" }] };
-    const stream = await chatTransport(client).sendMessages({
-      chatId: "first",
-      messages: [message],
-      trigger: "submit-message",
-      messageId: undefined,
-      abortSignal: undefined,
-    });
-    const replies = await Array.fromAsync(readUIMessageStream({ stream }));
-    const { messages } = await client.session("first").messages();
-    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-    expect(messages[1]?.parts).toEqual(replies.at(-1)?.parts);
-    server.kill("SIGTERM");
-    expect(await once(server, "exit")).toEqual([0, null]);
-  });
+  it.skipIf(!all)(
+    `the chat server serves its page, and a session to \`useChat\`${inAll}`,
+    async () => {
+      const options = { cwd: project, env: cleanEnvironment({ PORT: "0", TURNLOG_DIR: "chats" }) };
+      const program = join(project, "examples/chat-server/server.ts");
+      const server = spawn(process.execPath, [program], options);
+      const [line] = z.tuple([z.instanceof(Buffer)]).parse(await once(server.stdout, "data"));
+      const url = line.toString().trim();
+      expect(await (await fetch(url)).text()).toContain('src="page.js"');
+      expect(await (await fetch(`${url}/page.js`)).text()).toContain("sendMessage");
+      const client = createClient({ baseUrl: url });
+      const message: UIMessage = {
+        id: "m",
+        role: "user",
+        parts: [{ type: "text", text: "Hello" }],
+      };
+      const stream = await chatTransport(client).sendMessages({
+        chatId: "first",
+        messages: [message],
+        trigger: "submit-message",
+        messageId: undefined,
+        abortSignal: undefined,
+      });
+      const replies = await Array.fromAsync(readUIMessageStream({ stream }));
+      const { messages } = await client.session("first").messages();
+      expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+      expect(messages[1]?.parts).toEqual(replies.at(-1)?.parts);
+      server.kill("SIGTERM");
+      expect(await once(server, "exit")).toEqual([0, null]);
+    },
+  );
 });

@@ -43,9 +43,9 @@ describe("the states near a position", () => {
     const near = new NearStates();
     const outline = async (of: string) => JSON.stringify(outlineOf(of, await near.at(log, of, 3)));
     expect(await near.at(log, "s", 3)).toBe(await near.at(log, "s", 3));
-    for (const of of ["s", id]) expect(await outline(of)).toContain("word is 1234");
+    for (const one of ["s", id]) expect(await outline(one)).toContain("word is 1234");
     await session.redact({ from: 2, to: 4 });
-    for (const of of ["s", id]) expect(await outline(of)).not.toContain("word is 1234");
+    for (const one of ["s", id]) expect(await outline(one)).not.toContain("word is 1234");
   });
 });
 

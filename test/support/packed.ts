@@ -5,7 +5,7 @@
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, readdir, stat, symlink } from "node:fs/promises";
+import { cp, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -77,5 +77,9 @@ async function treeCopy(copy: string): Promise<string> {
   const filter = (path: string): boolean => !left.has(relative(root, path));
   await cp(root, copy, { recursive: true, filter });
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+  // `npm run typecheck` checks the sources, which takes five times as long as writing their declarations.
+  const config = join(copy, "tsconfig.build.json");
+  const text = await readFile(config, "utf8");
+  await writeFile(config, text.replace('"noEmit": false', '"noEmit": false, "noCheck": true'));
   return copy;
 }

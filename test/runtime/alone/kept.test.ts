@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { openLog, openMemoryLog, type EventLog } from "../../../src/public/index.ts";
 import { held, heldSince, unwatch } from "../../support/held.ts";
 import { eventually } from "../../support/eventually.ts";
-import { sampled } from "../../support/runs.ts";
+import { sampled, times } from "../../support/runs.ts";
 import { world } from "../../soak/lives.ts";
 
 afterAll(unwatch);
@@ -28,7 +28,7 @@ describe.each(sampled(stores, 1, 1))("of sessions that came and went (%s)", (_, 
     for (const name of ["a", "b"]) await all.life(`first-${name}`);
     await all.allPassive();
     const before = await held({ runtime, server, log });
-    for (let session = 0; session < 4; session++) await all.life(`later-${session}`);
+    for (let session = 0; session < times(4); session++) await all.life(`later-${session}`);
     await all.allPassive();
     await eventually(async () => expect(await heldSince(before)).toEqual({}), 100);
   });
