@@ -11,11 +11,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { repairLog } from "../../src/store/leveldb/index.ts";
-import { openLog, verifyLog } from "../../src/public/index.ts";
+import { openLog } from "../../src/public/index.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { bundled } from "../support/bundled.ts";
 import { seededRandom } from "../support/random.ts";
 import { lot, patience, times } from "../support/runs.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 const moments = ["before", "written", "saving", "saved"] as const;
 
@@ -73,8 +74,7 @@ it(
       const model = (await readFile(join(root, "model.jsonl"), "utf8")).trim().split("\n");
       expect(model.map((line): unknown => JSON.parse(line))).toEqual(folded);
       expect(folded.length).toBeGreaterThan(moments.length * 5);
-      const { sessions, problems } = await verifyLog(log);
-      expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+      expect(await logProblems(log)).toEqual([]);
     }
     expect(await repairLog({ dir })).toMatchObject({ changed: false, findings: [] });
   },

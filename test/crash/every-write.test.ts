@@ -18,7 +18,6 @@ import {
   createRuntime,
   exportSession,
   openLog,
-  verifyLog,
   type EventLog,
   type Runtime,
 } from "../../src/public/index.ts";
@@ -27,6 +26,7 @@ import { main as commandLine } from "../cli/built-command.ts";
 import { cleanEnvironment, run as runCommand } from "../cli/command-line.ts";
 import { bundled } from "../support/bundled.ts";
 import { long, patience, stepOf } from "../support/runs.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 const doomedWrites = fileURLToPath(new URL("doomed-writes.ts", import.meta.url));
 const hows = ["kill-before", "kill-after", "fail"] as const;
@@ -141,8 +141,7 @@ async function atEveryWrite(
 }
 
 async function sound(log: EventLog): Promise<void> {
-  const { sessions, problems } = await verifyLog(log);
-  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+  expect(await logProblems(log)).toEqual([]);
 }
 
 async function read(log: EventLog, session: string): Promise<readonly SessionEvent[]> {

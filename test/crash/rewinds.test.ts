@@ -11,11 +11,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { createRuntime, openLog, verifyLog, type EventLog } from "../../src/public/index.ts";
+import { createRuntime, openLog, type EventLog } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { bundled } from "../support/bundled.ts";
 import { patience, sampled } from "../support/runs.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 let child: string;
 /** The events that move the head: of the edit two, of each other command one. */
@@ -72,8 +73,7 @@ function done(events: readonly SessionEvent[]): readonly string[] {
 }
 
 async function read(log: EventLog): Promise<readonly SessionEvent[]> {
-  const { sessions, problems } = await verifyLog(log);
-  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+  expect(await logProblems(log)).toEqual([]);
   return await Array.fromAsync(log.read("s"));
 }
 

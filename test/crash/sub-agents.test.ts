@@ -9,11 +9,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createRuntime, openLog, verifyLog } from "../../src/public/index.ts";
+import { createRuntime, openLog } from "../../src/public/index.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { bundled } from "../support/bundled.ts";
 import { long, patience } from "../support/runs.ts";
 import { places, subAgentAgent } from "./sub-agent-agent.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 /** The three that differ most; all of them with `TURNLOG_LONG`. */
 const usual = places.filter((place) => /text|tool|before-the-result/.test(place));
@@ -63,8 +64,7 @@ it.each(long ? places : usual)(
     expect(events.filter(({ type }) => type === "tool.succeeded")).toMatchObject([
       { data: { output: "Looked." } },
     ]);
-    const { sessions, problems } = await verifyLog(log);
-    expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+    expect(await logProblems(log)).toEqual([]);
   },
   patience,
 );

@@ -3,15 +3,11 @@
 import { APICallError, tool } from "ai";
 import { z } from "zod";
 import type { Agent, Session } from "../../src/public/index.ts";
-import {
-  gate,
-  scriptedModel,
-  type ScriptedPart,
-  type ScriptedStep,
-} from "../../src/models/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { allow } from "../support/answering.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
+import { call } from "../support/script.ts";
 
 export function limitedAgent(steps: readonly ScriptedStep[], more: Partial<Agent> = {}): Agent {
   const inputSchema = z.object({});
@@ -24,10 +20,6 @@ export function limitedAgent(steps: readonly ScriptedStep[], more: Partial<Agent
     },
     ...more,
   };
-}
-
-function call(toolName: string, toolCallId: string): ScriptedPart {
-  return { type: "tool-call", toolCallId, toolName, input: {} };
 }
 
 const dropped = new APICallError({

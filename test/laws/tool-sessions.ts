@@ -7,6 +7,7 @@ import { scriptedModel, type ScriptedPart } from "../../src/models/index.ts";
 import { idOfCall } from "../support/answering.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
+import { call } from "../support/script.ts";
 
 const city = z.object({ city: z.string() });
 
@@ -48,10 +49,6 @@ const tools = {
     execute: async ({ city }) => `A bed in ${city} is yours.`,
   }),
 };
-
-function call(toolName: string, toolCallId: string, input: unknown): ScriptedPart {
-  return { type: "tool-call", toolCallId, toolName, input };
-}
 
 const thinking: ScriptedPart = {
   type: "reasoning",

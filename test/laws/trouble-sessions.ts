@@ -3,14 +3,10 @@
 import { APICallError, tool } from "ai";
 import { z } from "zod";
 import type { Agent, Session } from "../../src/public/index.ts";
-import {
-  gate,
-  scriptedModel,
-  type ScriptedPart,
-  type ScriptedStep,
-} from "../../src/models/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
+import { call } from "../support/script.ts";
 
 function providerError(statusCode: number, message: string): APICallError {
   const responseHeaders = { "retry-after-ms": "0" };
@@ -35,10 +31,6 @@ export function troubledAgent(steps: readonly ScriptedStep[]): Agent {
       deaf: tool({ inputSchema: z.object({}), execute: deaf }),
     },
   };
-}
-
-function call(toolName: string, toolCallId: string): ScriptedPart {
-  return { type: "tool-call", toolCallId, toolName, input: {} };
 }
 
 /** A refusal that is tried again, a failure in mid-stream, and a cancel while the model speaks. */

@@ -3,7 +3,7 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, uiStream, verifyLog } from "../../src/public/index.ts";
+import { createRuntime, openMemoryLog, uiStream } from "../../src/public/index.ts";
 import type { SessionChunk } from "../../src/public/ui.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { replay } from "../../src/replay/index.ts";
@@ -17,6 +17,7 @@ import {
 } from "../support/provider-replies.ts";
 import { sampled } from "../support/runs.ts";
 import { openSession } from "../support/with-runtime.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 const sources = ["language-model-call", "stream-text"] as const;
 
@@ -56,8 +57,7 @@ async function asked(
   const page = await Array.fromAsync(
     uiStream(session, { turn: 1, errorText: ({ message }) => message }),
   );
-  const { sessions, problems } = await verifyLog(log);
-  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+  expect(await logProblems(log)).toEqual([]);
   expect(await replay(events, agent)).toEqual({
     events: events.length,
     parts: expect.anything() as unknown,

@@ -13,7 +13,6 @@ import {
   openMemoryLog,
   summarize,
   TurnlogError,
-  verifyLog,
   type Agent,
   type EventLog,
   type Runtime,
@@ -24,6 +23,7 @@ import { wrapLog } from "../../src/replay/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { severableLog, type SeverableLog } from "../support/severed-log.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 /** What the tools did in the world. */
 type Acts = string[];
@@ -150,11 +150,6 @@ async function meaningOf(log: EventLog): Promise<Readonly<Record<string, readonl
   return meaning;
 }
 
-async function problemsOf(log: EventLog): Promise<unknown> {
-  const { sessions, problems } = await verifyLog(log);
-  return [...problems, ...sessions.flatMap((one) => one.problems)];
-}
-
 /** A log that takes so many turns of the event loop for each append. */
 function slowLog(log: EventLog, turns: number): EventLog {
   return wrapLog(log, {
@@ -210,7 +205,7 @@ describe("a process that ends in the midst of its work, and continues", () => {
       await answerAll(runtime);
       const turn = await (await runtime.session("p")).turn("m");
       expect((await turn.result).finishReason).toBe("stop");
-      expect(await problemsOf(log)).toEqual([]);
+      expect(await logProblems(log)).toEqual([]);
       seen.push({ acts, meaning: await meaningOf(log) });
     }
     expect(seen[0]).toEqual(seen[1]);
@@ -254,7 +249,7 @@ describe("a process that ends in the midst of its work, and continues", () => {
       const again = await runtime.session("p");
       expect((await (await again.turn("m4")).result).finishReason).toBe("stop");
       expect((await again.view()).queue).toMatchObject([{ id: "later" }]);
-      expect(await problemsOf(log)).toEqual([]);
+      expect(await logProblems(log)).toEqual([]);
       seen.push(await meaningOf(log));
     }
     expect(seen[0]).toEqual(seen[1]);
@@ -285,7 +280,7 @@ it("a sub-agent is joined again, and not cancelled, when the log refuses an even
   expect((await turn.result).finishReason).toBe("stop");
   expect(acts).toEqual(["paid"]);
   expect(Object.values(await meaningOf(memory)).flat()).not.toContain("turn.cancel-requested");
-  expect(await problemsOf(memory)).toEqual([]);
+  expect(await logProblems(memory)).toEqual([]);
 });
 
 it("tells those who wait for a turn that the runtime was closed", async () => {
@@ -319,7 +314,7 @@ describe("a process that ends in the midst of its work, and stops", () => {
         Object.values(await meaningOf(log)).map((events) => events.at(-1));
       await expect.poll(lastOfAll).toEqual(Array.from({ length: depth + 1 }, () => over));
       expect(acts).toEqual([]);
-      expect(await problemsOf(log)).toEqual([]);
+      expect(await logProblems(log)).toEqual([]);
     },
   );
 

@@ -3,10 +3,11 @@
 import { tool } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, verifyLog, type Agent } from "../../src/public/index.ts";
+import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 it("deletes a session that is idle, and its handles and its name are of no use any more", async () => {
   await using log = await openMemoryLog();
@@ -37,8 +38,7 @@ it("deletes a session that is idle, and its handles and its name are of no use a
   await (
     await (await runtime.session("other")).send("Go.")
   ).result;
-  const verified = await verifyLog(log);
-  expect([...verified.problems, ...verified.sessions.flatMap((one) => one.problems)]).toEqual([]);
+  expect(await logProblems(log)).toEqual([]);
   expect(warnings).toEqual([]);
 });
 
@@ -118,8 +118,7 @@ it("lets a fork finish the turn that it is in when the session that it branches 
   expect(JSON.stringify((await fork.view()).prompt.messages)).toMatch(
     /Go\..*One\..*And you.*Two and on\./,
   );
-  const { sessions, problems } = await verifyLog(runtime.log);
-  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+  expect(await logProblems(runtime.log)).toEqual([]);
 });
 
 it("keeps forks when the session that they branch off is deleted", async () => {
@@ -141,6 +140,5 @@ it("keeps forks when the session that they branch off is deleted", async () => {
   expect(await runtime.delete("s", { forks: "copy" })).toMatchObject({ forks: ["f"] });
   expect(await fork.view()).toEqual(before);
   expect(await (await fork.send("And you?")).result).toMatchObject({ text: "Three." });
-  const { sessions, problems } = await verifyLog(runtime.log);
-  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+  expect(await logProblems(runtime.log)).toEqual([]);
 });

@@ -8,11 +8,12 @@ import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { expect, it } from "vitest";
-import { createRuntime, openMemoryLog, verifyLog } from "../../src/public/index.ts";
+import { createRuntime, openMemoryLog } from "../../src/public/index.ts";
 import { emptyReplyKind } from "../../src/runtime/model/reply-end.ts";
 import type { Timer } from "../../src/shared/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { replay } from "../../src/replay/index.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 interface Server extends AsyncDisposable {
   readonly url: string;
@@ -73,8 +74,7 @@ async function asked(
   const turn = await session.send("Hi.");
   const outcome = await turn.result.catch((error: unknown) => error);
   const events = await Array.fromAsync(log.read("s"));
-  const { sessions, problems } = await verifyLog(log);
-  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+  expect(await logProblems(log)).toEqual([]);
   expect(await replay(events, agent)).toEqual({
     events: events.length,
     parts: expect.anything() as unknown,

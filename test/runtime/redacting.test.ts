@@ -13,7 +13,6 @@ import {
   openMemoryLog,
   redactSession,
   TurnlogError,
-  verifyLog,
   verifySession,
   viewSession,
   type Agent,
@@ -28,6 +27,7 @@ import { patience, runs, sampled } from "../support/runs.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 type Steps = Extract<Script, readonly unknown[]>;
 
@@ -58,8 +58,7 @@ async function text(log: EventLog, session = "s"): Promise<string> {
 }
 
 async function expectSound(log: EventLog): Promise<void> {
-  const { sessions, problems } = await verifyLog(log, { every: 1 });
-  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+  expect(await logProblems(log, { every: 1 })).toEqual([]);
 }
 
 const script: Steps = [

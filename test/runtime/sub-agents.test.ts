@@ -8,7 +8,6 @@ import {
   agentTool,
   createRuntime,
   openMemoryLog,
-  verifyLog,
   type Agent,
   type EventLog,
   type Runtime,
@@ -17,17 +16,13 @@ import {
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 const description = "Finds facts.";
 const task = (text: string): object => ({ task: text });
 
 async function childrenOf(session: Session): Promise<readonly string[]> {
   return (await session.view()).toolCalls.flatMap(({ child }) => child ?? []);
-}
-
-async function problemsOf(log: EventLog): Promise<unknown> {
-  const { sessions, problems } = await verifyLog(log);
-  return [...problems, ...sessions.flatMap((one) => one.problems)];
 }
 
 it("runs a call in a session of its own, which both logs name, and answers its last text", async () => {
@@ -61,7 +56,7 @@ it("runs a call in a session of its own, which both logs name, and answers its l
   ]);
   const told = model.calls[1]?.prompt.at(-1);
   expect(told).toMatchObject({ content: [{ output: { type: "text", value: "42." } }] });
-  expect(await problemsOf(log)).toEqual([]);
+  expect(await logProblems(log)).toEqual([]);
 });
 
 it("leaves a fork of its session with its agent, and without its call", async () => {
@@ -96,7 +91,7 @@ it("leaves a fork of its session with its agent, and without its call", async ()
   // The parent's deletion takes its sub-agents, and not what others forked from them.
   await next.delete("p", { forks: "copy" });
   expect(await Array.fromAsync(log.list())).toMatchObject([{ session: fork }]);
-  expect(await problemsOf(log)).toEqual([]);
+  expect(await logProblems(log)).toEqual([]);
 });
 
 it("runs as many side by side as the limit on tools allows", async () => {
@@ -225,7 +220,7 @@ it("fails a call whose session would have too long an id, and no reader of the p
   expect(toolCalls).toMatchObject([{ status: "failed", attempts: 0 }]);
   expect(toolCalls[0]?.reason).toContain("too long");
   expect((await session.subAgents()).subAgents).toEqual([]);
-  expect(await problemsOf(runtime.log)).toEqual([]);
+  expect(await logProblems(runtime.log)).toEqual([]);
 });
 
 it("waits for an approval in the session of the sub-agent, and goes on", async () => {
@@ -288,7 +283,7 @@ it("is resumed and not begun again by the next process, with its own agent", asy
   const view = await (await second.session(child)).view();
   expect(view.summary).toMatchObject({ messages: 1, turns: 1, lastEnd: "stop" });
   expect(tasks).toHaveLength(2);
-  expect(await problemsOf(log)).toEqual([]);
+  expect(await logProblems(log)).toEqual([]);
 });
 
 it("refuses a session of that id that another created, and an agent that the runtime does not have", async () => {

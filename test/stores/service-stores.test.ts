@@ -4,25 +4,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  createRuntime,
-  folderKeys,
-  verifyLog,
-  type EventLog,
-  type Runtime,
-} from "../../src/public/index.ts";
+import { createRuntime, folderKeys, type Runtime } from "../../src/public/index.ts";
 import { ask } from "../support/asking.ts";
 import { sampled } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { unpackStores, withService } from "./release-stores.ts";
 import { consumed, serviceAgents, serviceEvents } from "./service-sessions.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 const where = { tenant: "t-1" } as const;
-
-async function problemsOf(log: EventLog): Promise<readonly unknown[]> {
-  const { sessions, problems } = await verifyLog(log);
-  return [...problems, ...sessions.flatMap((session) => session.problems)];
-}
 
 describe.each(withService)("the service in a store of release %s", (release) => {
   let dir = "";
@@ -58,7 +48,7 @@ describe.each(withService)("the service in a store of release %s", (release) => 
       ...(store === "encrypted" ? { encryption: { keys } } : {}),
     });
     await act(runtime);
-    expect(await problemsOf(runtime.log)).toEqual([]);
+    expect(await logProblems(runtime.log)).toEqual([]);
   }
 
   it("resumes each session by the agent that its log names, and delivers what is overdue in order", async () => {

@@ -13,7 +13,6 @@ import {
   importSession,
   openLog,
   openMemoryLog,
-  verifyLog,
   verifySession,
   type EventLog,
   type Runtime,
@@ -24,6 +23,7 @@ import { all, sampled } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { kept, meaningsOf, readMeanings, unpackStores, type Meaning } from "./release-stores.ts";
 import { storeAgent } from "./store-sessions.ts";
+import { logProblems } from "../support/log-problems.ts";
 
 const ONLY_THE_LAST = 1_000_000;
 const stores = ["plain", "encrypted", "backup"] as const;
@@ -40,10 +40,9 @@ async function namesIn(log: EventLog): Promise<string[]> {
 
 async function assertSound(
   log: EventLog,
-  options: Parameters<typeof verifyLog>[1] = {},
+  options: Parameters<typeof logProblems>[1] = {},
 ): Promise<void> {
-  const { sessions, problems } = await verifyLog(log, options);
-  expect([...problems, ...sessions.flatMap((session) => session.problems)]).toEqual([]);
+  expect(await logProblems(log, options)).toEqual([]);
 }
 
 /** What is stored and what a model is shown is the same to the byte; what else is shown may be more. */
