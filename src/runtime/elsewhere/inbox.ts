@@ -110,8 +110,8 @@ export class SessionInbox implements Disposable {
   }
 
   /**
-   * The commands that nothing here executes or has answered. One that is listed again after its answer was refused it,
-   * since this process had lost the session by then, and is executed again: its outcome is in the log.
+   * The commands that nothing here executes or has answered. One whose answer was refused, since this process had lost
+   * the session by then, is still listed, and is executed again: its outcome is in the log.
    */
   async #listed(session: string, { begun, answered }: Line): Promise<readonly InboxCommand[]> {
     answered.clear();
