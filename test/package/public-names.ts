@@ -8,8 +8,8 @@ export const publicNames: Readonly<Record<string, string>> = {
     chatTransport createClient Client SessionClient
   `,
   engine: `
-    checkedLog checkForkPoint checkRevision damagedAt decodeRow deletedError encodedRows hasForks idOf idsOf
-    inSession isDelta notFound OpenRow RefusedWriters repeatedAt rowsToAppend snapshotIn snapshotRow spanOf
+    checkedLog checkForkPoint checkRevision copiedRows decodeRow deletedError dueEvents hasForks idOf
+    idsOf inSession missingEvent notFound OpenRow RefusedWriters repeatedAt rowsToAppend snapshotIn snapshotRow spanOf
     Engine EventRow KnownSession Others SessionHead Snapshots
   `,
   events: `

@@ -1,7 +1,7 @@
 /** The port of a store of events, the log on any engine that implements it, and the rules that engines ask. */
 
-export { idOf, isDelta } from "../../events/index.ts";
-export { decodeRow, encodedRows, OpenRow, type EventRow } from "../event-rows/index.ts";
+export { idOf } from "../../events/index.ts";
+export { decodeRow, OpenRow, type EventRow } from "../event-rows/index.ts";
 export { RefusedWriters } from "../log-rules/append-queue.ts";
 export {
   checkForkPoint,
@@ -9,10 +9,10 @@ export {
   idsOf,
   repeatedAt,
   rowsToAppend,
-  spanOf,
   type KnownSession,
 } from "../log-rules/append-rules.ts";
-export { damagedAt, deletedError, hasForks, inSession, notFound } from "../log-rules/log-errors.ts";
+export { copiedRows, dueEvents, missingEvent, spanOf } from "../log-rules/reading-rules.ts";
+export { deletedError, hasForks, inSession, notFound } from "../log-rules/log-errors.ts";
 export { snapshotIn, snapshotRow } from "../log-rules/snapshot-rows.ts";
 export { CheckedLog, checkedLog } from "./checked-log.ts";
 export type { Engine, Others, SessionHead, Snapshots } from "./engine.ts";

@@ -36,6 +36,11 @@ export class OpenRow {
     this.#session = session;
   }
 
+  /** Whether a delta that comes next may belong to its last one. */
+  get isOpen(): boolean {
+    return this.#last !== undefined;
+  }
+
   /** Another process may have written. */
   clear(): void {
     this.#forget();

@@ -9,7 +9,6 @@ import {
   type Codec,
   idOf,
   type NewEvent,
-  type ReadRange,
   TurnlogError,
   type ExpectedRevision,
   type ForkEvents,
@@ -30,18 +29,6 @@ export interface KnownSession {
 export function hasIds(events: readonly NewEvent[]): boolean {
   for (const event of events) if (idOf(event) !== undefined) return true;
   return false;
-}
-
-/** The positions that a range has in a session, both included: none if `from` is above `to`. */
-export function spanOf(
-  { from = 1, to = Infinity, backwards = false, limit = Infinity }: ReadRange,
-  revision: number,
-): { readonly from: number; readonly to: number; readonly backwards: boolean } {
-  const first = Math.max(from, 1);
-  const last = Math.min(to, revision);
-  return backwards
-    ? { from: Math.max(first, last - limit + 1), to: last, backwards }
-    : { from: first, to: Math.min(last, first + limit - 1), backwards };
 }
 
 /** @throws TurnlogError `REVISION_CONFLICT` */

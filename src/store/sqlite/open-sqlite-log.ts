@@ -1,14 +1,12 @@
 /** Opens the log in a file of SQLite. */
 
-import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
-import { TurnlogError, type EventLog } from "../../events/index.ts";
+import type { EventLog } from "../../events/index.ts";
 import { plainEvents } from "../../shared/index.ts";
 import { check, name, oneOf, optionsOf } from "../../validation/index.ts";
-import type { DatabaseSync } from "node:sqlite";
-import { CheckedLog, type Engine } from "../engine/index.ts";
-import { sqliteEngine } from "./sqlite-engine.ts";
-import { createPrivate, failureOf, openFile, type Durability } from "./sqlite-file.ts";
+import { CheckedLog } from "../engine/index.ts";
+import { sqliteEngine, tables } from "./sqlite-engine.ts";
+import { SqliteFile, type Durability } from "./sqlite-file.ts";
 
 /**
  * Options of {@link openSqliteLog}.
@@ -56,45 +54,26 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLo
   check(optionsSchema, options, "openSqliteLog", { name: "options" });
   const { durability = "sync" } = options;
   // SQLite takes `:memory:` and `file:…` for something else than a file of that name.
-  const file = resolve(options.file);
-  const database = openFile(file, durability);
+  const file = new SqliteFile(resolve(options.file), durability, tables);
   try {
-    const engine = Object.assign(sqliteEngine(database, file), { [plainEvents]: true });
-    return new FileLog(engine, database);
+    return new FileLog(file);
   } catch (error) {
-    database.close();
-    throw failureOf(error, file, "opened");
+    file.close();
+    throw error;
   }
 }
 
 class FileLog extends CheckedLog implements SqliteLog {
-  readonly #database: DatabaseSync;
+  readonly #file: SqliteFile;
 
-  constructor(engine: Engine, database: DatabaseSync) {
-    super(engine);
-    this.#database = database;
+  constructor(file: SqliteFile) {
+    super(Object.assign(sqliteEngine(file), { [plainEvents]: true }));
+    this.#file = file;
   }
 
   async backup(file: string): Promise<void> {
     this.assertOpen();
     check(name, file, "backup", { name: "file" });
-    const copy = resolve(file);
-    if (existsSync(copy))
-      throw new TurnlogError(
-        "INVALID_INPUT",
-        `There is a file ${copy} already, and a backup replaces none. Give the path of a new one.`,
-      );
-    try {
-      createPrivate(copy);
-      try {
-        this.#database.prepare("VACUUM INTO ?").run(copy);
-      } catch (error) {
-        // An empty or half a file would be taken for a log.
-        rmSync(copy, { force: true });
-        throw error;
-      }
-    } catch (error) {
-      throw failureOf(error, copy, "made");
-    }
+    this.#file.copyTo(resolve(file));
   }
 }

@@ -1,11 +1,13 @@
-/** The file of a log on SQLite: who may open it, what it must be, and what its errors mean. */
+/**
+ * A file of SQLite that this process alone has open: its statements, how changes share a transaction, and what its
+ * errors mean. It knows nothing of sessions.
+ */
 
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
-import { tables } from "./statements.ts";
 
 const sqlite = process.getBuiltinModule("node:sqlite");
 if (sqlite === undefined)
@@ -23,35 +25,193 @@ const PATIENCE = 500;
 
 export type Durability = "sync" | "os";
 
-/** Opens a file, by its whole path, that this process alone uses from then on. @throws TurnlogError as `openSqliteLog` */
-export function openFile(file: string, durability: Durability): DatabaseSync {
-  let database: DatabaseSync | undefined;
-  try {
-    // SQLite would begin a new log, and remove the journal.
-    if (sizeOf(file) === 0 && sizeOf(`${file}-wal`) > 0) throw gone(file);
-    // To open and close a file that is there would drop this process's locks on it.
-    if (!existsSync(file)) createPrivate(file);
-    database = new sqlite.DatabaseSync(file);
-    // Exclusive: no other process can open the file, until this one has closed it.
-    database.exec(`
-      PRAGMA busy_timeout = ${PATIENCE};
-      PRAGMA locking_mode = EXCLUSIVE;
-      PRAGMA synchronous = ${durability === "sync" ? "FULL" : "NORMAL"};
-      BEGIN EXCLUSIVE`);
-    if (isNew(database, file))
-      database.exec(
-        `${tables} PRAGMA application_id = ${APPLICATION}; PRAGMA user_version = ${FORMAT}`,
+/** Answers a caller, once the transaction has ended. */
+type Answer = () => void;
+
+interface Change {
+  readonly run: () => Answer;
+  readonly refuse: (error: unknown) => Answer;
+}
+
+export class SqliteFile {
+  readonly path: string;
+  readonly database: DatabaseSync;
+  /** Called when a transaction is undone. */
+  onUndone: () => void = () => {};
+  readonly #inode: bigint | undefined;
+  readonly #statements = new Map<TemplateStringsArray, StatementSync>();
+  #waiting: Change[] = [];
+
+  /** `path`: a whole one. `tables`: the SQL for a new file. @throws TurnlogError as `openSqliteLog` */
+  constructor(path: string, durability: Durability, tables: string) {
+    this.path = path;
+    let database: DatabaseSync | undefined;
+    try {
+      // SQLite would begin a new log, and remove the journal.
+      if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0) throw gone(path);
+      // To open and close a file that is there would drop this process's locks on it.
+      if (!existsSync(path)) createPrivate(path);
+      database = new sqlite.DatabaseSync(path);
+      // Exclusive: no other process can open the file, until this one has closed it.
+      database.exec(`
+        PRAGMA busy_timeout = ${PATIENCE};
+        PRAGMA locking_mode = EXCLUSIVE;
+        PRAGMA synchronous = ${durability === "sync" ? "FULL" : "NORMAL"};
+        BEGIN EXCLUSIVE`);
+      if (isNew(database, path))
+        database.exec(
+          `${tables} PRAGMA application_id = ${APPLICATION}; PRAGMA user_version = ${FORMAT}`,
+        );
+      database.exec("COMMIT; PRAGMA journal_mode = WAL");
+    } catch (error) {
+      database?.close();
+      throw failureOf(error, path, "opened");
+    }
+    this.database = database;
+    this.#inode = inodeOf(path);
+  }
+
+  /** Answers rows. They are checked like any input: another program may have written to the file. */
+  readonly all =
+    <Row>(schema: z.ZodType<Row>) =>
+    (sql: TemplateStringsArray, ...values: SQLInputValue[]): readonly Row[] =>
+      this.#statement(sql)
+        .all(...values)
+        .map((row) => schema.parse(row));
+
+  readonly run = (sql: TemplateStringsArray, ...values: SQLInputValue[]): void => {
+    this.#statement(sql).run(...values);
+  };
+
+  /** Runs statements that change nothing. */
+  readonly read = <Result>(ask: () => Result): Result => {
+    // Reading may go on while the log is closed.
+    if (!this.database.isOpen)
+      throw new TurnlogError(
+        "LOG_CLOSED",
+        "The log was closed while it was read. Open it again to continue.",
       );
-    database.exec("COMMIT; PRAGMA journal_mode = WAL");
-    return database;
-  } catch (error) {
-    database?.close();
-    throw failureOf(error, file, "opened");
+    return this.#try("read", ask);
+  };
+
+  /**
+   * Runs a change in one transaction with all that are asked for in this turn of the event loop, and resolves when it
+   * is as durable as the file promises. One that throws a TurnlogError must have written nothing: it does not disturb
+   * the others, since a savepoint around each would double the time that SQLite takes.
+   * @param refused - Sees an error before the next change runs, and returns the one to throw.
+   */
+  readonly change = <Result>(
+    change: () => Result,
+    refused: (error: unknown) => unknown = (error) => error,
+  ): Promise<Result> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const run = (): Answer => {
+      const result = change();
+      return () => resolve(result);
+    };
+    const refuse = (error: unknown): Answer => {
+      const refusal = refused(error);
+      return () => reject(refusal);
+    };
+    if (this.#waiting.push({ run, refuse }) === 1)
+      setImmediate(() => {
+        const changes = this.#waiting;
+        this.#waiting = [];
+        for (const answer of this.#commit(changes)) answer();
+      });
+    return promise;
+  };
+
+  #commit(changes: readonly Change[]): readonly Answer[] {
+    try {
+      this.#assertInPlace();
+      this.run`BEGIN IMMEDIATE`;
+      const answers = changes.map(({ run, refuse }) => {
+        try {
+          return run();
+        } catch (error) {
+          if (!TurnlogError.isInstance(error)) throw error;
+          return refuse(error);
+        }
+      });
+      this.run`COMMIT`;
+      return answers;
+    } catch (error) {
+      try {
+        this.run`ROLLBACK`;
+      } catch {
+        // After some errors SQLite has undone the transaction itself.
+      }
+      this.onUndone();
+      const failure = failureOf(error, this.path, "written");
+      // One of them may be the cause: its input, or a damaged session. A full disk concerns them all.
+      if (changes.length > 1 && failure.code !== "LOG_FULL")
+        return changes.flatMap((change) => this.#commit([change]));
+      return changes.map(({ refuse }) => refuse(failure));
+    }
+  }
+
+  /** Once the file is no longer in its place, SQLite would go on writing to it. */
+  #assertInPlace(): void {
+    if (inodeOf(this.path) === this.#inode) return;
+    throw new TurnlogError(
+      "LOG_FAILED",
+      `The file ${this.path} has been removed or replaced while the log was open. Nothing more is written, and events that were acknowledged since then are not in it. Put back the file or a backup, then open the log again.`,
+    );
+  }
+
+  /**
+   * Removes deleted bytes, for which SQLite has to write the file anew: with `secure_delete` copies stay where it once
+   * moved a row from one page to another.
+   */
+  rewrite(): void {
+    this.#try("rid of deleted bytes", () =>
+      this.database.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"),
+    );
+  }
+
+  /** Copies everything into a new file. */
+  copyTo(copy: string): void {
+    if (existsSync(copy))
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        `There is a file ${copy} already, and a backup replaces none. Give the path of a new one.`,
+      );
+    const write = (): void => {
+      createPrivate(copy);
+      try {
+        this.run`VACUUM INTO ${copy}`;
+      } catch (error) {
+        // An empty or half a file would be taken for a log.
+        rmSync(copy, { force: true });
+        throw error;
+      }
+    };
+    this.#try("made", write, copy);
+  }
+
+  close(): void {
+    this.#try("closed", () => this.database.close());
+  }
+
+  #try<Result>(doing: string, act: () => Result, file: string = this.path): Result {
+    try {
+      return act();
+    } catch (error) {
+      throw failureOf(error, file, doing);
+    }
+  }
+
+  /** Each text of the program is compiled once. */
+  #statement(sql: TemplateStringsArray): StatementSync {
+    const known = this.#statements.get(sql) ?? this.database.prepare(sql.join("?"));
+    this.#statements.set(sql, known);
+    return known;
   }
 }
 
 /** Sessions are for their owner alone. SQLite gives its journal the same mode. Throws if the file exists. */
-export function createPrivate(file: string): void {
+function createPrivate(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, "wx", 0o600));
 }
@@ -67,31 +227,17 @@ function gone(file: string): TurnlogError {
   );
 }
 
-/** Returns what throws once the file is no longer in its place: SQLite would go on writing to it. */
-export function inPlace(file: string): () => void {
-  const inode = (): bigint | undefined =>
-    statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
-  const opened = inode();
-  return () => {
-    if (inode() === opened) return;
-    throw new TurnlogError(
-      "LOG_FAILED",
-      `The file ${file} has been removed or replaced while the log was open. Nothing more is written, and events that were acknowledged since then are not in it. Put back the file or a backup, then open the log again.`,
-    );
-  };
+function inodeOf(file: string): bigint | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
 const headSchema = z.object({ application: z.number(), format: z.number(), tables: z.number() });
 
 function isNew(database: DatabaseSync, file: string): boolean {
-  const { application, format, tables } = headSchema.parse(
-    database
-      .prepare(
-        `SELECT application_id AS application, user_version AS format, (SELECT count(*) FROM sqlite_schema) AS tables
-         FROM pragma_application_id, pragma_user_version`,
-      )
-      .get(),
-  );
+  const head = database.prepare(`
+    SELECT application_id AS application, user_version AS format, (SELECT count(*) FROM sqlite_schema) AS tables
+    FROM pragma_application_id, pragma_user_version`);
+  const { application, format, tables } = headSchema.parse(head.get());
   if (application === 0 && tables === 0) return true;
   if (application !== APPLICATION) throw foreign(file);
   if (format <= FORMAT) return false;
@@ -132,11 +278,7 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
 };
 
 /** An error of the port for one of SQLite or of the file system. Others stay as they are. */
-export function failureOf(
-  error: unknown,
-  file: string,
-  doing: "opened" | "read" | "written" | "made" | "closed" | "rid of deleted bytes",
-): TurnlogError {
+function failureOf(error: unknown, file: string, doing: string): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   const number = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
   if (number === 26) return foreign(file, error);

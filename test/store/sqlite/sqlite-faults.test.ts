@@ -86,7 +86,7 @@ it("refuses a change alone that SQLite cannot make, and makes the others of the 
   await log.append("s", "none", [numbered(1)]);
   await log.close();
   const database = new DatabaseSync(file);
-  database.exec("UPDATE sessions SET revision = 3 WHERE id = 'damaged'");
+  database.exec("UPDATE sessions SET revision = 3 WHERE session = 'damaged'");
   database.close();
   await using opened = await openSqliteLog({ file });
   const [first, bad, last] = await Promise.allSettled([

@@ -9,8 +9,8 @@ import { verifyLog } from "../../../src/archive/verify/index.ts";
 import type { EventLog, NewEvent, TurnlogErrorCode } from "../../../src/events/index.ts";
 import { checkedLog } from "../../../src/store/engine/index.ts";
 import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
-import { sqliteEngine } from "../../../src/store/sqlite/sqlite-engine.ts";
-import { openFile } from "../../../src/store/sqlite/sqlite-file.ts";
+import { sqliteEngine, tables } from "../../../src/store/sqlite/sqlite-engine.ts";
+import { SqliteFile } from "../../../src/store/sqlite/sqlite-file.ts";
 import {
   alone,
   appendInTurn,
@@ -179,7 +179,11 @@ it("refuses files that are not its own or of a later release, and leaves them as
   const damaged = new DatabaseSync(foreign);
   damaged.exec("PRAGMA user_version = 1; DROP TABLE runs");
   damaged.close();
-  await refusal("LOG_DAMAGED", foreign);
+  {
+    await using log = await openSqliteLog({ file: foreign });
+    await fails("LOG_DAMAGED", () => Array.fromAsync(log.readAll()));
+    await fails("LOG_DAMAGED", () => log.append("s", "none", [numbered(1)]));
+  }
   await fails("LOG_FAILED", () => openSqliteLog({ file: join(foreign, "in-a-file") }));
 });
 
@@ -207,8 +211,9 @@ it("says which event is damaged, reads what is before it, and names the fork tha
 
 it("refuses all changes of a transaction that fails on a full disk, and goes on when there is space", async () => {
   const file = await newFile();
-  const database = openFile(file, "sync");
-  await using log = checkedLog(sqliteEngine(database, file));
+  const opened = new SqliteFile(file, "sync", tables);
+  const { database } = opened;
+  await using log = checkedLog(sqliteEngine(opened));
   await log.append("s", "none", numberedUpTo(3));
   database.exec("PRAGMA max_page_count = 60");
   const writer = {};

@@ -1,6 +1,6 @@
 /** Reads a session by position, wherever its events are stored, up to the last written one. */
 
-import { spanOf } from "../../log-rules/append-rules.ts";
+import { spanOf } from "../../log-rules/reading-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
 import {
   type SessionEvent,

@@ -1,6 +1,7 @@
 /** Reads a span of a session's events: its own, and for a fork those that it shares. */
 
-import { sharedDamage, damagedAt } from "../../log-rules/log-errors.ts";
+import { sharedDamage } from "../../log-rules/log-errors.ts";
+import { dueEvents, missingEvent } from "../../log-rules/reading-rules.ts";
 import {
   type SessionEvent,
   type Codec,
@@ -156,33 +157,21 @@ async function* readSpan(
     while (position !== end) {
       const chunk = await (ahead ?? fetch());
       if ("error" in chunk) throw readFailure(chunk.error, session, position);
-      if (chunk.rows.length === 0) throw missing(session, position);
+      if (chunk.rows.length === 0) throw missingEvent(session, position);
       // Each row holds at least one event: with this many rows, no further page is needed.
       ahead = chunk.rows.length < remaining() ? fetch() : undefined;
       for (const [key, row] of chunk.rows) {
         const last = numberOf(key);
         const events = decodeRow(codec, row, { session, position: last });
-        const first = last - events.length + 1;
-        if (backwards ? last < position : first > position) throw missing(session, position);
-        const [low, high] = backwards
-          ? [Math.max(first, end + 1), position]
-          : [position, Math.min(last, end - 1)];
-        if (low > high) continue;
-        const due = events.slice(low - first, high - first + 1);
+        // The scan begins behind the span, where the row with its last event may be.
+        if (backwards && last - events.length >= position) continue;
+        const due = dueEvents(session, events, position, end - step);
         position += step * due.length;
-        yield backwards ? due.toReversed() : due;
+        yield due;
         if (position === end) break;
       }
     }
   } finally {
     await scan.close();
   }
-}
-
-function missing(session: string, position: number): TurnlogError {
-  return damagedAt(
-    session,
-    position,
-    "the event is missing, though the session's index row counts it",
-  );
 }

@@ -3,15 +3,10 @@
  * Events that the parent itself shares stay shared; the fork then branches off that older session.
  */
 
-import { LONGEST_RUN, decodeRow, envelopesIn, eventRows } from "../../event-rows/index.ts";
-import { damagedAt, sharedDamage } from "../../log-rules/log-errors.ts";
-import {
-  checksum,
-  CHECKSUM_LENGTH,
-  type Codec,
-  type TurnlogError,
-  type ForkPoint,
-} from "../../../events/index.ts";
+import { LONGEST_RUN, envelopesIn } from "../../event-rows/index.ts";
+import { damagedAt, inSession } from "../../log-rules/log-errors.ts";
+import { copiedRows, missingEvent } from "../../log-rules/reading-rules.ts";
+import type { ForkPoint } from "../../../events/index.ts";
 import { allRows, rowAt, rowsAtOnce } from "../rows/database.ts";
 import { indexRow, readIndex } from "../rows/session-rows.ts";
 import { eventKey, idKey, numberOf, sessionKey, under, snapshotPrefix } from "../rows/keys.ts";
@@ -45,18 +40,20 @@ export async function forkCopy(
   const rows: KeyedRow[] = [];
   let { createdAt } = entry;
   let next = range.from;
-  for await (const [position, row] of ownRows(source, session, range)) {
-    const events = envelopesIn(row, { session, position });
-    // As in reading: nothing behind a gap is used.
-    if (position !== next + events.length - 1) throw unreadable(session, next, range.owner);
-    if (next === range.from) createdAt = events[0]?.time ?? createdAt;
-    rows.push([eventKey(session, position), row]);
-    for (const { id } of events) {
-      if (id !== undefined) rows.push(await idRow(source, session, range.owner, { id, position }));
+  try {
+    for await (const { position, row } of ownRows(source, session, range)) {
+      const events = envelopesIn(row, { session, position });
+      if (next === range.from) createdAt = events[0]?.time ?? createdAt;
+      rows.push([eventKey(session, position), row]);
+      for (const { id } of events)
+        if (id !== undefined)
+          rows.push(await idRow(source, session, range.owner, { id, position }));
+      next = position + 1;
     }
-    next = position + 1;
+    if (next !== range.to + 1) throw missingEvent(range.owner, next);
+  } catch (error) {
+    throw inSession(session, error);
   }
-  if (next !== range.to + 1) throw unreadable(session, next, range.owner);
   for await (const row of snapshotRows(source, session, range)) rows.push(row);
   const { key, row } = indexRow(session, { ...entry, createdAt, link: before });
   return { rows: [...rows, [key, row]], link: before, createdAt };
@@ -78,37 +75,20 @@ async function lastShared(
   return { range: last, before: undefined };
 }
 
-/** The rows of a range under the fork's name. A run that continues behind the range is cut. */
-async function* ownRows(
-  { database, codec }: SharedSource,
-  session: string,
-  { owner, from, to }: OwnedRange,
-): AsyncGenerator<readonly [position: number, row: string]> {
-  const range = { gte: eventKey(owner, from), lte: eventKey(owner, to + LONGEST_RUN - 1) };
+/** The rows of a range under the fork's name. */
+async function* ownRows({ database, codec }: SharedSource, fork: string, range: OwnedRange) {
+  const { owner: session, from, to } = range;
+  let next = from;
   // Rows may be merged in the meantime.
-  for await (const [key, row] of rowsAtOnce(database, range)) {
+  for await (const [key, row] of rowsAtOnce(database, {
+    gte: eventKey(session, from),
+    lte: eventKey(session, to + LONGEST_RUN - 1),
+  })) {
     const position = numberOf(key);
-    if (envelopesIn(row, { session: owner, position }).length === 0)
-      throw unreadable(session, position, owner);
-    if (position <= to) {
-      const json = row.slice(CHECKSUM_LENGTH);
-      yield [position, checksum(json, { session, position }) + json];
-      continue;
-    }
-    yield* part(codec, session, decodeRow(codec, row, { session: owner, position }), to);
-    return;
+    yield* copiedRows(codec, { session, position }, row, fork, next, to);
+    if (position >= to) return;
+    next = position + 1;
   }
-}
-
-function* part(
-  codec: Codec,
-  session: string,
-  events: ReturnType<typeof decodeRow>,
-  to: number,
-): Generator<readonly [position: number, row: string]> {
-  const first = events[0]?.position ?? 1;
-  const kept = events.filter(({ position }) => position <= to);
-  for (const { position, row } of eventRows(codec, session, first - 1, kept)) yield [position, row];
 }
 
 /** The copy of an event's id row. The event keeps its global position. */
@@ -121,7 +101,8 @@ async function idRow(
   const stored = await rowAt(database, idKey(owner, id));
   const place =
     stored === undefined ? undefined : checkedRow(idKey(owner, id), stored, positionsSchema);
-  if (place === undefined) throw unreadable(session, position, owner);
+  if (place === undefined)
+    throw damagedAt(owner, position, `the row of event id ${JSON.stringify(id)} is altered`);
   const key = idKey(session, id);
   return [key, withChecksum(key, place)];
 }
@@ -138,8 +119,4 @@ async function* snapshotRows(
     const copy = snapshotRow(session, found);
     if ((await rowAt(database, copy.key)) === undefined) yield [copy.key, copy.row];
   }
-}
-
-function unreadable(session: string, position: number, owner: string): TurnlogError {
-  return sharedDamage(session, position, owner, "the event is missing or altered there");
 }

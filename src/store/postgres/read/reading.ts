@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { ReadRange, SessionEvent } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
-import { spanOf } from "../../log-rules/append-rules.ts";
+import { spanOf } from "../../log-rules/reading-rules.ts";
 import { deletedError, inSession } from "../../log-rules/log-errors.ts";
 import { databaseFailure } from "../database/failures.ts";
 import { parseRows, position } from "../database/rows.ts";

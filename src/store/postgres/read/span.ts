@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { Codec, SessionEvent, ForkPoint } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
-import { damagedAt } from "../../log-rules/log-errors.ts";
+import { dueEvents, missingEvent } from "../../log-rules/reading-rules.ts";
 import { databaseFailure } from "../database/failures.ts";
 import { parseRows, position, type Sql } from "../database/rows.ts";
 
@@ -37,18 +37,15 @@ export async function* readSpan(
       next,
       Math.min(limit, Math.abs(end - next)),
     ]);
-    if (rows.length === 0) throw missing(owner, next);
+    if (rows.length === 0) throw missingEvent(owner, next);
     let size = 0;
     for (const { position: last, line } of rows) {
       if (next === end) return;
       size += line.length;
       const events = decodeRow(codec, line, { session: owner, position: last });
-      const first = last - events.length + 1;
-      if (backwards ? last < next : first > next) throw missing(owner, next);
-      for (; next !== end && next >= first && next <= last; next += step) {
-        const event = events[next - first];
-        if (event !== undefined) yield event;
-      }
+      const due = dueEvents(owner, events, next, end - step);
+      yield* due;
+      next += step * due.length;
     }
     limit = size > PAGE_BYTES ? Math.max(1, limit >> 1) : Math.min(LARGEST_PAGE, limit << 1);
   }
@@ -76,10 +73,6 @@ function behind(schema: string): string {
   return `SELECT position, line FROM ${schema}.events WHERE session = $1 AND position <= (
     SELECT min(position) FROM ${schema}.events WHERE session = $1 AND position >= $2
   ) ORDER BY position DESC LIMIT $3`;
-}
-
-function missing(session: string, at: number): Error {
-  return damagedAt(session, at, "the event is missing, though the session's entry counts it");
 }
 
 // The sessions in which a session's events are stored: itself, and for a fork those that it branches off.

@@ -4,14 +4,9 @@
  */
 
 import { z } from "zod";
-import {
-  checksum,
-  CHECKSUM_LENGTH,
-  type Codec,
-  type Deleted,
-  type DeleteOptions,
-} from "../../../events/index.ts";
-import { decodeRow, eventRows, eventsIn } from "../../event-rows/index.ts";
+import type { Codec, Deleted, DeleteOptions } from "../../../events/index.ts";
+import type { EventRow } from "../../event-rows/index.ts";
+import { copiedRows, missingEvent } from "../../log-rules/reading-rules.ts";
 import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/log-errors.ts";
 import { parseRows, position, type Sql } from "../database/rows.ts";
 import { linkOf } from "../heads/stored-sessions.ts";
@@ -124,8 +119,7 @@ async function copyRows(
   fork: { readonly id: string; readonly number: number },
   { owner, number, from, to }: OwnedRange,
 ): Promise<void> {
-  let next = from;
-  while (next <= to) {
+  for (let next = from; next <= to;) {
     const rows = parseRows(
       rowSchema,
       await sql.query(
@@ -133,25 +127,14 @@ async function copyRows(
         [number, next],
       ),
     );
-    const copies: { readonly position: number; readonly row: string }[] = [];
+    const copies: Pick<EventRow, "position" | "row">[] = [];
     for (const { position: last, line } of rows) {
       if (next > to) break;
-      const first = last - eventsIn(line) + 1;
-      if (first > next) throw damagedAt(owner, next, "the event is missing");
-      if (last <= to && first === next) {
-        const json = line.slice(CHECKSUM_LENGTH);
-        copies.push({
-          position: last,
-          row: checksum(json, { session: fork.id, position: last }) + json,
-        });
-      } else {
-        const events = decodeRow(codec, line, { session: owner, position: last });
-        const kept = events.filter(({ position: at }) => at >= next && at <= to);
-        copies.push(...eventRows(codec, fork.id, next - 1, kept));
-      }
-      next = Math.min(last, to) + 1;
+      const key = { session: owner, position: last };
+      copies.push(...copiedRows(codec, key, line, fork.id, next, to));
+      next = last + 1;
     }
-    if (copies.length === 0) throw damagedAt(owner, next, "the event is missing");
+    if (copies.length === 0) throw missingEvent(owner, next);
     await sql.query(
       `INSERT INTO ${schema}.events (session, position, line)
        SELECT $1, p.position, l.line FROM unnest($2::bigint[]) WITH ORDINALITY AS p (position, n)
