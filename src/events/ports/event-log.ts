@@ -161,8 +161,7 @@ export interface EventLog extends AsyncDisposable {
 
   /**
    * Creates a session from events that come in parts: all or nothing. No reader sees any event before
-   * the last one is written. If the process dies before, the store drops them when it is opened again.
-   * Other appends wait until it ends, so reading a part must not wait for an append.
+   * the last one is written. If the process dies before, nothing of it counts.
    * Optional: {@link appendParts} appends all events at once to a log without it.
    * @throws TurnlogError `REVISION_CONFLICT` (the session exists), the errors of reading the parts, and as
    * `append`

@@ -31,15 +31,12 @@ export class LevelLog extends CheckedLog implements StoreLog {
     this.readOnly = readOnly;
     this.#engine = engine;
     this.#backups = new RunningBackups(engine.database, blobs, dir);
-    // A backup contains a whole session or nothing of it.
-    engine.appender.others = () => this.#backups.settled();
   }
 
   async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
     this.assertOpen();
     check(name, dir, "backup", { name: "dir" });
     check(backupSchema, options, "backup", { name: "options" });
-    await this.#engine.appender.staged();
     return await this.#backups.make(dir, options, this.#engine.committer.indexed);
   }
 
@@ -49,7 +46,7 @@ export class LevelLog extends CheckedLog implements StoreLog {
   }
 }
 
-// The backups of one open store: they end before it closes, and no session is written in parts while one runs.
+// The backups of one open store: they end before it closes.
 
 class RunningBackups {
   readonly #database: Database;
@@ -80,13 +77,9 @@ class RunningBackups {
     return await backupStore(this.#database, this.#blobs, dir, { ...options, signal, indexed });
   }
 
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#running);
-  }
-
   /** Aborts them all. Resolves when none runs. */
   async abort(why: Error): Promise<void> {
     this.#ending.abort(why);
-    await this.settled();
+    await Promise.allSettled(this.#running);
   }
 }

@@ -42,8 +42,6 @@ export interface AppendQueueOptions<Head> {
     events: readonly NewEvent[],
     options: AppendOptions,
   ) => Promise<Appended>;
-  /** What all appends wait for now, if there is anything. */
-  readonly barrier?: () => Promise<void> | undefined;
 }
 
 export class AppendQueue<Head extends Waited> {
@@ -61,8 +59,8 @@ export class AppendQueue<Head extends Waited> {
     events: readonly NewEvent[],
     options: AppendOptions,
   ): Promise<Appended> {
-    const isAlone = head.ready && head.waiting === 0 && this.#options.barrier?.() === undefined;
-    if (isAlone && !hasIds(events)) return this.#queue(head, expected, events, options);
+    if (head.ready && head.waiting === 0 && !hasIds(events))
+      return this.#queue(head, expected, events, options);
     return this.inLine(head, expected, events, options);
   }
 
@@ -73,11 +71,9 @@ export class AppendQueue<Head extends Waited> {
     events: readonly NewEvent[],
     options: AppendOptions,
   ): Promise<Appended> {
-    const { repeated, barrier } = this.#options;
     return this.run<Appended>(head, async () => {
       try {
-        const earlier = await repeated(head, events);
-        for (let wait = barrier?.(); wait !== undefined; wait = barrier?.()) await wait;
+        const earlier = await this.#options.repeated(head, events);
         return earlier ?? { appended: this.#queue(head, expected, events, options) };
       } catch (error) {
         throw this.#refused.remember(head.session, error, options.writer);

@@ -61,20 +61,20 @@ async function withOne(log: EventLog): Promise<EventLog> {
   return log;
 }
 
-it("shows nothing of it before its end, and takes what others append behind it", async () => {
+it("shows nothing of it before its end, and lets others append meanwhile", async () => {
   for (const open of [
     openMemoryLog,
     async () => encryptedLog(await openMemoryLog(), memoryKeys()),
   ]) {
     await using log = await withOne(await open());
-    let other: Promise<unknown> | undefined;
-    const parts = partsOf(async () => {
-      await expectNothing(log);
-      other ??= log.append("other", "none", [numbered(1)]);
+    let other: unknown;
+    const parts = partsOf(async (count) => {
+      if (count < PARTS) await expectNothing(log);
+      else other = await log.append("other", "none", [numbered(1)]);
     });
     const { revision, position } = await append(log, parts);
-    expect([revision, position]).toEqual([2 * PARTS, 2 * PARTS + 1]);
-    expect(await other).toMatchObject({ position: position + 1 });
+    expect([revision, position]).toEqual([2 * PARTS, 2 * PARTS + 2]);
+    expect(other).toMatchObject({ position: 2 });
     const all = Array.from({ length: PARTS }, (_, index) => part(index)).flat();
     expect(await Array.fromAsync(log.read("s"))).toMatchObject(all);
     expect((await Array.fromAsync(log.list())).map(({ session }) => session)).toEqual([
@@ -83,7 +83,7 @@ it("shows nothing of it before its end, and takes what others append behind it",
       "s",
     ]);
     expect(await log.append("s", 2 * PARTS, [numbered(1)])).toMatchObject({
-      position: position + 2,
+      position: position + 1,
     });
     await expect(
       append(
@@ -154,16 +154,14 @@ it("leaves nothing that opening, reading or repair finds when its process dies",
   }
 });
 
-it("is in a backup as a whole, which waits for its end", async () => {
+it("is in a backup as a whole or not at all", async () => {
   const dir = await temporaryFolder();
   await using log = await openLog({ dir: join(dir, "living"), durability: "os" });
   await withOne(log);
-  let backup: ReturnType<typeof log.backup> | undefined;
-  await append(
-    log,
-    partsOf(async () => {
-      backup ??= log.backup(join(dir, "backup"));
-    }),
-  );
-  expect(await backup).toMatchObject({ sessions: 2, events: 2 * PARTS + 1 });
+  const backup = (name: string) => log.backup(join(dir, name));
+  const made: unknown[] = [];
+  const parts = partsOf(async (count) => void made.push(await backup(`${count}`)));
+  await append(log, parts);
+  for (const before of made) expect(before).toMatchObject({ sessions: 1, events: 1 });
+  expect(await backup("after")).toMatchObject({ sessions: 2, events: 2 * PARTS + 1 });
 });

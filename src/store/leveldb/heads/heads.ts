@@ -11,7 +11,6 @@ import { firstOf, rowAt, type Database } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
 import { atLeast, readIndex, type IndexEntry, isDeleted } from "../rows/session-rows.ts";
 import { eventPrefix, numberOf, sessionKey, under } from "../rows/keys.ts";
-import { readStaged } from "../rows/staged-row.ts";
 import type { Head } from "./head.ts";
 import type { IndexRows } from "./index-rows.ts";
 
@@ -141,8 +140,6 @@ async function readHead(database: Database, session: string, rows: IndexRows): P
     if (row === undefined && last === undefined)
       return { ...nothing, isDeleted: await isDeleted(database, session) };
     const entry = row === undefined ? undefined : readIndex(session, row);
-    if (entry === undefined && (await readStaged(database))?.session === session)
-      return { ...nothing, isDeleted: false };
     const end = last === undefined ? (entry?.link?.position ?? 0) : numberOf(last);
     if (entry === undefined) throw damagedAt(session, end, "its index row is missing or altered");
     const index = atLeast(entry, known);

@@ -8,7 +8,6 @@ import { StoreCopy } from "../copy/store-copy.ts";
 import { chainStart } from "../rows/commit-record.ts";
 import type { Database } from "../rows/database.ts";
 import { storeFailure } from "../rows/failures.ts";
-import { dropStaged } from "../rows/staged-row.ts";
 import { checkChain, lastChecked } from "../read/chain-check.ts";
 import {
   readFormat,
@@ -219,7 +218,6 @@ async function rebuild(
         throw foreign(paths.log, "no row in it says that it is turnlog's");
       findings.push("the row that says what the log is, is missing");
     }
-    await dropStaged(source);
     if (areSound) await checkEnd(source, format, { store, last, findings });
     await target.open();
     const copy = new StoreCopy(source, target, {

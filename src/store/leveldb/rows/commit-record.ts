@@ -94,7 +94,8 @@ function isFirst(value: unknown): boolean {
 }
 
 export class CommitBuilder {
-  readonly position: number;
+  /** The global position of the first event. */
+  position: number;
   #count = 0;
   #checksums = "";
   readonly #sessions: [session: string, from: number][] = [];

@@ -22,8 +22,6 @@ const EVENT_KEY = /^e\/([A-Za-z0-9][A-Za-z0-9._:@=-]*)\/[0-9a-z]{9}$/;
 
 export const formatKey = "m/format";
 export const checkedKey = "m/checked";
-/** Marks a session that is not completely written. */
-export const stagedKey = "m/staged";
 
 /** Numbers up to 36⁹ ≈ 10¹⁴ sort as text. */
 export function fixedWidth(value: number): string {

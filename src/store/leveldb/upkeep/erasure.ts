@@ -9,7 +9,7 @@ import { allRows, rowAt, type Database, type WriteBatch } from "../rows/database
 import { erasureFailure } from "../rows/failures.ts";
 import { erasureKey, rangesOf, under, sessionIn } from "../rows/keys.ts";
 import { withChecksum } from "../rows/commit-record.ts";
-import type { Span } from "../rows/staged-row.ts";
+import type { Span } from "../rows/spare-rows.ts";
 import type { ScannedDatabase } from "../read/scans.ts";
 
 /** Moves all rows into tables, and merges the tables of these spans. */

@@ -10,7 +10,6 @@ import { readFailure } from "../rows/failures.ts";
 import { indexRow, readIndex, type SinceMark } from "../rows/session-rows.ts";
 import { eventKey, sessionKey } from "../rows/keys.ts";
 import { chainStart, type ChainMark } from "../rows/commit-record.ts";
-import { dropStaged } from "../rows/staged-row.ts";
 import { checkChain, type CheckedChain } from "../read/chain-check.ts";
 import { formatDamage, readFormat, writeFormat, type StoreFile } from "../files/store-file.ts";
 import { lastKnown, type Reached } from "../files/reached-file.ts";
@@ -32,7 +31,6 @@ export async function checkRows(
   if (format === "foreign" || (format === "none" && lastKnown(store, reached) > 0))
     throw formatDamage(dir);
   if (format === "none") format = await writeFormat(database, store.generation);
-  await dropStaged(database);
   const { generation } = format;
   const known: ChainMark = generation === store.generation ? store.reached : chainStart;
   const last = generation === reached?.generation ? reached.position : 0;

@@ -3,13 +3,7 @@
  */
 
 import { AppendQueue } from "../../log-rules/append-queue.ts";
-import {
-  checkForkPoint,
-  checkRevision,
-  idConflict,
-  nothingToAppend,
-  rowsToAppend,
-} from "../../log-rules/append-rules.ts";
+import { checkForkPoint, checkRevision, rowsToAppend } from "../../log-rules/append-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
 import type {
   NewEvent,
@@ -20,12 +14,9 @@ import type {
   ForkEvents,
   ForkPoint,
 } from "../../../events/index.ts";
-import { lastChecked } from "../read/chain-check.ts";
+import type { EventRow } from "../../event-rows/index.ts";
 import type { Committer } from "./committer.ts";
 import type { Database } from "../rows/database.ts";
-import { indexRow } from "../rows/session-rows.ts";
-import { stagedKey } from "../rows/keys.ts";
-import { eraseStaged, stagedRow, type StagedMark } from "../rows/staged-row.ts";
 import { findIds } from "../heads/event-ids.ts";
 import type { Head } from "../heads/head.ts";
 import type { Heads } from "../heads/heads.ts";
@@ -42,16 +33,11 @@ export interface AppenderOptions {
 export class Appender {
   readonly #options: AppenderOptions;
   readonly #line: AppendQueue<Head>;
-  /** Settles when the session that comes in parts is written. All other appends are queued behind it. */
-  #staging: Promise<void> | undefined;
-  /** Work to wait for before a session that comes in parts begins. */
-  others: () => Promise<unknown> = async () => {};
 
   constructor(options: AppenderOptions) {
     this.#options = options;
     this.#line = new AppendQueue<Head>({
       repeated: (head, events) => findIds(options, head, events),
-      barrier: () => this.#staging,
       assertUsable: () => {
         const { failure } = options.committer;
         if (failure !== undefined) throw failure;
@@ -80,10 +66,8 @@ export class Appender {
       if (repeated !== undefined) return repeated;
       let parent: Head | undefined;
       // No await after the last check: the session cannot be deleted before the fork is queued.
-      for (; parent === undefined; parent = heads.unlocked(link.session)) {
+      for (; parent === undefined; parent = heads.unlocked(link.session))
         await heads.whenUnlocked(link.session);
-        await this.staged();
-      }
       if (head.isDeleted) throw deletedError(session);
       checkRevision(head, "none");
       checkForkPoint(parent, link, session);
@@ -95,68 +79,26 @@ export class Appender {
     return await this.#line.run<Result>(head, async () => ({ appended: await act() }));
   }
 
-  /** Resolves when no session is being written in parts. None begins before the caller's next step. */
-  async staged(): Promise<void> {
-    while (this.#staging !== undefined) await this.#staging;
-  }
-
-  /** The session becomes visible when all of it is written. */
   async appendParts(
     session: string,
     parts: AsyncIterable<readonly NewEvent[]>,
-    options: AppendOptions,
+    { origin }: AppendOptions,
   ): Promise<Appended> {
-    const { heads, committer, database } = this.#options;
+    const { heads, committer, codec } = this.#options;
     const head = heads.of(session);
-    return await this.alone(head, async () => {
-      await this.staged();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#staging = promise;
-      try {
-        if (head.isDeleted) throw deletedError(session);
-        checkRevision(head, "none");
-        await this.others();
-        await committer.flushed();
-        const mark = { session, before: committer.written, checked: await lastChecked(database) };
-        committer.stage(head);
-        return await this.#stage(head, mark, parts, options);
-      } finally {
-        this.#staging = undefined;
-        resolve();
-      }
-    });
-  }
-
-  async #stage(
-    head: Head,
-    mark: StagedMark,
-    parts: AsyncIterable<readonly NewEvent[]>,
-    options: AppendOptions,
-  ): Promise<Appended> {
-    const { committer, database } = this.#options;
-    const write = committer.write.bind(committer);
-    try {
-      await write((rows) => rows.put(...stagedRow(mark)));
-      let appended: Appended | undefined;
+    const rowsOf = async function* (): AsyncGenerator<readonly EventRow[]> {
+      let revision = 0;
       for await (const part of parts) {
-        if (await findIds(this.#options, head, part))
-          throw idConflict(head, "they are in it twice", []);
-        appended = await this.#queue(head, "any", part, options);
+        const known = { session, revision, isDeleted: false };
+        yield rowsToAppend(codec, known, "any", part, { origin });
+        revision += part.length;
       }
-      if (appended === undefined) throw nothingToAppend(head);
-      const { key, row } = indexRow(head.session, head);
-      await write((rows) => {
-        rows.put(key, row);
-        rows.del(stagedKey);
-      });
-      committer.publish();
-      return appended;
-    } catch (error) {
-      if (committer.failure !== undefined) throw error;
-      await eraseStaged(database, mark, write);
-      committer.withdraw(mark.checked);
-      throw error;
-    }
+    };
+    return await this.alone(head, async () => {
+      if (head.isDeleted) throw deletedError(session);
+      checkRevision(head, "none");
+      return await committer.appendParts(head, rowsOf());
+    });
   }
 
   async settled(): Promise<void> {

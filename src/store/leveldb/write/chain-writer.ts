@@ -4,7 +4,6 @@
  */
 
 import type { Batch } from "../heads/batch.ts";
-import type { BatchShare } from "../heads/head.ts";
 import type { IndexRows } from "../heads/index-rows.ts";
 import {
   type ChainMark,
@@ -12,7 +11,7 @@ import {
   CommitBuilder,
   type FinishedCommit,
 } from "../rows/commit-record.ts";
-import { SpareRows } from "../rows/staged-row.ts";
+import { SpareRows } from "../rows/spare-rows.ts";
 import type { WriteBatch } from "../rows/database.ts";
 
 /** The entry of commit records among the spare rows: no session has this name. */
@@ -27,7 +26,7 @@ export interface ChainWriterOptions {
 
 export class ChainWriter {
   readonly #index: IndexRows;
-  #marks: ChainMarks;
+  readonly #marks: ChainMarks;
   readonly #loose = new LooseCommits();
   readonly spare = new SpareRows();
 
@@ -43,16 +42,15 @@ export class ChainWriter {
 
   /**
    * Completes a batch, and returns the new end of the chain.
-   * @param shares - Of the sessions whose index rows are written.
    * @param before - The end of the chain before the batch.
    */
-  finish(batch: Batch, shares: readonly BatchShare[], before: ChainMark): ChainMark {
+  finish(batch: Batch, before: ChainMark): ChainMark {
     const end = batch.record.count === 0 ? undefined : this.#record(batch, before);
     const isMark = end !== undefined && this.#marks.isNext(batch.size);
     // The next opening reads the chain from a mark only, so index rows must be complete up to it.
     batch.indexesAll ||= isMark || this.#index.isDue;
-    if (batch.indexesAll) this.#index.catchUp(batch, shares);
-    else this.#index.begin(batch, shares);
+    if (batch.indexesAll) this.#index.catchUp(batch, batch.shares);
+    else this.#index.begin(batch, batch.shares);
     if (end === undefined) return before;
     this.spare.wrote(batch.size);
     if (isMark) {
@@ -68,17 +66,6 @@ export class ChainWriter {
   settle(batch: Pick<WriteBatch, "put" | "del">): void {
     this.#merge(batch);
     this.#index.catchUp(batch, []);
-  }
-
-  /** Merges no later record with those that were written so far. */
-  keepRecords(): void {
-    this.#loose.clear();
-  }
-
-  /** Goes on from a stored mark, after the rows behind it were deleted. */
-  restart(checked: ChainMark): void {
-    this.#marks = new ChainMarks(checked, checked);
-    this.#loose.clear();
   }
 
   #record(batch: Batch, before: ChainMark): ChainMark {

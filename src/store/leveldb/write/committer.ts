@@ -6,13 +6,14 @@
 import { mergedRow, type EventRow } from "../../event-rows/index.ts";
 import type { NewEvent, Appended, TurnlogError } from "../../../events/index.ts";
 import { Batch } from "../heads/batch.ts";
+import { idConflict, nothingToAppend } from "../../log-rules/append-rules.ts";
 import type { BatchShare, Head } from "../heads/head.ts";
 import { ownFrom } from "../heads/lineage.ts";
 import { withChecksum, checksumOf, type ChainMark } from "../rows/commit-record.ts";
 import type { Database, WriteBatch } from "../rows/database.ts";
 import { writeFailure } from "../rows/failures.ts";
 import { fixedWidth, idKey } from "../rows/keys.ts";
-import type { Span } from "../rows/staged-row.ts";
+import type { Span } from "../rows/spare-rows.ts";
 import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 
 /** A batch that is larger takes no more events. */
@@ -22,18 +23,12 @@ export interface CommitterOptions extends ChainWriterOptions {
   readonly sync: boolean;
   /** Called before each write; throws when another process owns the store, or its folder is gone. */
   readonly assertOwned: () => void;
-  /** Called with the end of the visible log after each write, before its appends resolve. */
+  /** Called with the end of the log after each write, before its appends resolve. */
   readonly onSynced?: ((position: number) => void) | undefined;
   /** Called after each written batch, once its appends have resolved. */
   readonly onWritten: () => void;
   /** Called after a failed write, before its appends reject. Memory may differ from the store. */
   readonly onFailed: () => void;
-}
-
-interface Staged {
-  readonly head: Head;
-  readonly before: ChainMark;
-  readonly indexed: number;
 }
 
 export class Committer {
@@ -48,7 +43,6 @@ export class Committer {
   readonly #full: Batch[] = [];
   #writing: Batch | undefined;
   #idle: PromiseWithResolvers<void> | undefined;
-  #staged: Staged | undefined;
   #failure: TurnlogError | undefined;
   /** Why the end of the log could not be told to {@link CommitterOptions.onSynced}. */
   #untold: TurnlogError | undefined;
@@ -66,9 +60,9 @@ export class Committer {
     return this.#failure;
   }
 
-  /** The end of what is written and visible. */
+  /** The end of what is written. */
   get written(): ChainMark {
-    return this.#staged?.before ?? this.#written;
+    return this.#written;
   }
 
   /** The newest written mark: index rows count everything up to this global position. */
@@ -113,20 +107,50 @@ export class Committer {
     const globalPosition = ++this.#position;
     share.updatedAt = time;
     if (position === ownFrom(head.link)) head.createdAt = time;
-    if (id === undefined) return;
-    const key = idKey(head.session, id);
-    batch.put(key, withChecksum(key, [position, globalPosition]));
-    head.ids.set(id, { position, globalPosition, batch });
-    (share.ids ??= []).push(id);
+    if (id !== undefined) addId(id, position, globalPosition, share, batch);
+  }
+
+  /**
+   * Appends a new session, whose rows come in parts, as one batch. They wait in LevelDB's memory, which JavaScript's
+   * heap does not count. The session gets its place in the order with its last part, so nothing waits for it.
+   */
+  async appendParts(head: Head, parts: AsyncIterable<readonly EventRow[]>): Promise<Appended> {
+    const batch = new Batch(this.#database, 0);
+    const ids = new Map<string, number>();
+    let [revision, createdAt, updatedAt] = [0, 0, 0];
+    try {
+      for await (const part of parts)
+        for (const { position: last, row, events } of part) {
+          batch.put(head.prefix + fixedWidth(last), row);
+          batch.record.add(0, events.length, checksumOf(row));
+          for (const { time, id } of events) {
+            revision++;
+            if (revision === 1) createdAt = time;
+            updatedAt = time;
+            if (id === undefined) continue;
+            if (ids.has(id)) throw idConflict(head, "one id is used for several events", [id]);
+            ids.set(id, revision);
+          }
+        }
+      if (revision === 0) throw nothingToAppend(head);
+      if (this.#failure !== undefined) throw this.#failure;
+    } catch (error) {
+      await batch.rows.close();
+      throw error;
+    }
+    const share = batch.share(head);
+    batch.record.position = this.#position + 1;
+    for (const [id, position] of ids) addId(id, position, this.#position + position, share, batch);
+    Object.assign(head, { revision, createdAt });
+    Object.assign(share, { revision, updatedAt });
+    this.#position += revision;
+    this.#begin(batch);
+    return await batch.promise({ revision, position: this.#position, repeated: false });
   }
 
   /** Queues changes other than appends as one unit, after everything that is queued already. */
   async write(change: (rows: Pick<Batch, "put" | "del">) => void): Promise<void> {
     await this.#change(change);
-  }
-
-  async flushed(): Promise<void> {
-    await this.#change(() => {});
   }
 
   /** Resolves when everything that is queued is written, with all index rows. */
@@ -151,11 +175,16 @@ export class Committer {
 
   #open(): Batch {
     const open = this.#filling;
-    if (open !== undefined && open.size < BATCH_SIZE) return open;
-    if (open !== undefined) this.#full.push(open);
+    return open !== undefined && open.size < BATCH_SIZE
+      ? open
+      : this.#begin(new Batch(this.#database, this.#position + 1));
+  }
+
+  #begin(batch: Batch): Batch {
+    if (this.#filling !== undefined) this.#full.push(this.#filling);
     else if (this.#writing === undefined) queueMicrotask(() => this.#write());
-    this.#filling = new Batch(this.#database, this.#position + 1);
-    return this.#filling;
+    this.#filling = batch;
+    return batch;
   }
 
   #write(): void {
@@ -175,13 +204,13 @@ export class Committer {
     try {
       if (this.#untold !== undefined) throw this.#untold;
       this.#options.assertOwned();
-      end = this.#chain.finish(batch, this.#shown(batch), this.#written);
+      end = this.#chain.finish(batch, this.#written);
       await batch.rows.write({ sync: this.#options.sync });
     } catch (error) {
       this.#failed(batch, error);
       return;
     }
-    this.#tellSynced(this.#staged?.before.position ?? end.position);
+    this.#tellSynced(end.position);
     this.#committed(batch, end);
   }
 
@@ -192,53 +221,6 @@ export class Committer {
     } catch (error) {
       this.#untold = writeFailure(error);
     }
-  }
-
-  /**
-   * Hides a session until {@link publish} or {@link withdraw}. The queue is empty; no other session is
-   * appended to.
-   */
-  stage(head: Head): void {
-    this.#staged = { head, before: this.#written, indexed: this.#indexed };
-    // One merged record must not span the hidden events and those before them.
-    this.#chain.keepRecords();
-  }
-
-  /** Shows the staged session, which is completely written. */
-  publish(): void {
-    const head = this.#staged?.head;
-    this.#staged = undefined;
-    if (head === undefined) return;
-    this.#tellSynced(this.#written.position);
-    head.committed = head.revision;
-    head.tail?.advance(head.revision);
-    this.#options.onWritten();
-  }
-
-  /** Forgets the staged session, whose rows are deleted again. `checked` is the stored mark `m/checked`. */
-  withdraw(checked: ChainMark): void {
-    const staged = this.#staged;
-    this.#staged = undefined;
-    if (staged === undefined) return;
-    this.#written = staged.before;
-    this.#position = staged.before.position;
-    this.#indexed = staged.indexed;
-    this.#chain.restart(checked);
-    const { head } = staged;
-    Object.assign(head, {
-      revision: 0,
-      committed: 0,
-      createdAt: 0,
-      updatedAt: 0,
-      share: undefined,
-    });
-    head.loose.clear();
-    head.tail?.forget();
-  }
-
-  #shown({ shares }: Batch): readonly BatchShare[] {
-    const hidden = this.#staged?.head;
-    return hidden === undefined ? shares : shares.filter(({ head }) => head !== hidden);
   }
 
   /** Adds merged commit records and late index rows to a batch that follows all others. */
@@ -253,20 +235,19 @@ export class Committer {
   #committed(batch: Batch, end: ChainMark): void {
     this.#written = end;
     if (end === this.#chain.newestMark) this.#indexed = end.position;
-    const shown = this.#shown(batch);
     for (const share of batch.shares) {
       const { head } = share;
-      if (head !== this.#staged?.head) head.committed = share.revision;
+      head.committed = share.revision;
       head.updatedAt = share.updatedAt;
       head.batches--;
       // The head stays, and the rows of the batch must not stay with it.
       if (head.share === share) head.share = undefined;
       if (share.ids !== undefined) for (const id of share.ids) head.ids.delete(id);
     }
-    this.#options.index.written(shown, batch.indexesAll);
+    this.#options.index.written(batch.shares, batch.indexesAll);
     this.#write();
     batch.keepPromises();
-    for (const { head, revision } of shown) head.tail?.advance(revision);
+    for (const { head, revision } of batch.shares) head.tail?.advance(revision);
     this.#options.onWritten();
   }
 
@@ -278,12 +259,24 @@ export class Committer {
     this.#filling = undefined;
     this.#writing = undefined;
     this.#position = this.#written.position;
-    // The staged mark hides what a failed import wrote; the next opening deletes it.
-    this.#written = this.written;
     this.#options.onFailed();
     for (const lost of [batch, ...behind.splice(0)]) lost.breakPromises(failure);
     this.#full.length = 0;
     this.#idle?.resolve();
     this.#idle = undefined;
   }
+}
+
+function addId(
+  id: string,
+  position: number,
+  globalPosition: number,
+  share: BatchShare,
+  batch: Batch,
+): void {
+  const { head } = share;
+  const key = idKey(head.session, id);
+  batch.put(key, withChecksum(key, [position, globalPosition]));
+  head.ids.set(id, { position, globalPosition, batch });
+  (share.ids ??= []).push(id);
 }
