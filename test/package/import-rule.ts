@@ -71,13 +71,14 @@ const mayImport: Modules = {
   "store/encryption": ["events", "validation", "shared", "store/folder"],
   "store/event-rows": ["events"],
   "store/following": ["events", "shared", "store/event-rows"],
-  "store/log-rules": ["events", "store/event-rows"],
+  "store/log-rules": ["events", "store/following", "store/event-rows"],
   "store/postgres/database": ["events", "store/log-rules"],
   "store/postgres/blobs": ["events", "validation", "store/blobs", "store/postgres/database"],
   "store/postgres/heads": [
     "events",
     "store/event-rows",
     "store/following",
+    "store/log-rules",
     "store/postgres/database",
   ],
   "store/postgres/read": [

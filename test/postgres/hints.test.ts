@@ -1,7 +1,7 @@
 /** The connection on which a process hears of what others write: none is left when its log is closed. */
 
 import { expect, it, vi } from "vitest";
-import type { Listening } from "../../src/store/postgres/database/rows.ts";
+import type { Listening } from "../../src/store/postgres/database/statements.ts";
 import { Hints } from "../../src/store/postgres/nodes/hints.ts";
 
 it("is given back if the log is closed before it is open", async () => {

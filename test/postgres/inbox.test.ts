@@ -2,12 +2,13 @@
 
 import { expect, it, vi } from "vitest";
 import { TurnlogError } from "../../src/events/index.ts";
+import { Statements } from "../../src/store/postgres/database/statements.ts";
 import { Commands } from "../../src/store/postgres/nodes/inbox.ts";
 import { eventually } from "../support/eventually.ts";
 
 function asking(query: (text: string) => Promise<readonly unknown[]>): Commands {
   const quiet = { listen: () => {}, tell: () => {}, node: () => "n" };
-  return new Commands({ sql: { query }, schema: "t", intervalMs: 1, ...quiet });
+  return new Commands({ sql: new Statements({ query }, "t"), intervalMs: 1, ...quiet });
 }
 
 it.each([

@@ -11,6 +11,7 @@ import {
   folderFailure,
   missing,
   tooLarge,
+  BlobHolds,
 } from "./blob-checks.ts";
 import type {
   BlobEntry,
@@ -23,7 +24,6 @@ import type {
 } from "../../events/index.ts";
 import { check, flag, name, optionsOf } from "../../validation/index.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from "../folder/index.ts";
-import { BlobHolds } from "./blob-holds.ts";
 import { createHash, hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";

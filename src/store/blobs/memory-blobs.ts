@@ -8,9 +8,9 @@ import {
   collected,
   damaged,
   missing,
+  BlobHolds,
 } from "./blob-checks.ts";
 import type { BlobEntry, BlobStore } from "../../events/index.ts";
-import { BlobHolds } from "./blob-holds.ts";
 import { hash } from "node:crypto";
 
 /**

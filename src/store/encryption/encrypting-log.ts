@@ -37,9 +37,8 @@ import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogInFolder } from "./encrypted-log.ts";
 import { EncryptedInbox, rereading } from "./encrypted-inbox.ts";
 import { keyMissing, assertKeysOutside, unsavedKeys, type KeyStore } from "./key-store.ts";
-import { PendingForks } from "./pending-forks.ts";
+import { PendingForks, SessionErasing } from "./session-erasing.ts";
 import { KeyRing } from "./key-ring.ts";
-import { SessionErasing } from "./session-erasing.ts";
 import {
   mapped,
   EventDecrypter,

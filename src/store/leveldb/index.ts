@@ -10,4 +10,4 @@ export { type RepairReport, repairLog } from "./repair/repair-log.ts";
 export type { WriteBatch } from "./rows/database.ts";
 export { withChecksum } from "./rows/commit-record.ts";
 export { storeFailure } from "./rows/failures.ts";
-export type { StoreLog } from "./store-log.ts";
+export type { StoreLog } from "./level-log.ts";

@@ -4,33 +4,19 @@ import { z } from "zod";
 import {
   createCodec,
   oneProcess,
-  type Appended,
-  type AppendOptions,
   type BlobStore,
   type CursorStore,
-  type Deleted,
-  type DeletedSession,
-  type DeleteOptions,
-  type ExpectedRevision,
-  type ForkEvents,
-  type ForkPoint,
-  type GlobalEvent,
-  type NewEvent,
-  type ReadRange,
-  type SessionEntry,
-  type SessionEvent,
   type Snapshot,
 } from "../../events/index.ts";
 import { plainEvents } from "../../shared/index.ts";
-import { Following, type Engine, type SessionHead, type Snapshots } from "../engine/index.ts";
+import { Following, type Engine, type Snapshots } from "../engine/index.ts";
 import { queuedEvents } from "../event-rows/index.ts";
 import { closedError, deletedError } from "../log-rules/log-errors.ts";
-import { Heads } from "./heads/heads.ts";
-import { IndexRows } from "./heads/index-rows.ts";
+import { Heads, IndexRows } from "./heads/heads.ts";
 import { Lineage } from "./heads/lineage.ts";
 import { readGlobal } from "./read/global-reader.ts";
 import { Reading } from "./read/reading.ts";
-import { ScannedDatabase } from "./read/scans.ts";
+import { ScannedDatabase, Erasure, type Eraser } from "./upkeep/erasure.ts";
 import { SnapshotReader, snapshotRow } from "./read/snapshots.ts";
 import { checkedRow, withChecksum, type ChainMark } from "./rows/commit-record.ts";
 import { rowAt, type Database } from "./rows/database.ts";
@@ -38,7 +24,6 @@ import { commitDamage, readOnlyError } from "./rows/failures.ts";
 import { cursorKey } from "./rows/keys.ts";
 import { listSessions } from "./rows/session-rows.ts";
 import { Deletion } from "./upkeep/deletion.ts";
-import { Erasure, type Eraser } from "./upkeep/erasure.ts";
 import { Appender } from "./write/appender.ts";
 import { Committer } from "./write/committer.ts";
 
@@ -60,133 +45,95 @@ export interface LevelEngineOptions {
   readonly release: (committer: Committer) => Promise<void>;
 }
 
-export class LevelEngine implements Engine {
-  readonly [plainEvents] = true;
-  readonly blobs: BlobStore;
-  readonly cursors: CursorStore;
-  readonly snapshots: Snapshots;
-  readonly ownership = oneProcess;
-  readonly refused: Engine["refused"];
-  readonly followers: Following;
-  readonly database: ScannedDatabase;
-  readonly appender: Appender;
+/** An engine, and what a backup needs of it. */
+export interface LevelEngine {
+  readonly engine: Engine;
+  readonly database: Database;
   readonly committer: Committer;
-  readonly #codec = createCodec();
-  readonly #index = new IndexRows();
-  readonly #release: LevelEngineOptions["release"];
-  readonly #heads: Heads;
-  readonly #lineage: Lineage;
-  readonly #reading: Reading;
-  readonly #erasure: Erasure;
-  readonly #deletion: Deletion;
-  #isClosing = false;
+}
 
-  constructor(given: Database, options: LevelEngineOptions) {
-    const { dir, readOnly = false, blobs, eraser, release } = options;
-    const [codec, index] = [this.#codec, this.#index];
-    const database = (this.database = new ScannedDatabase(given));
-    this.#release = release;
-    this.refused = readOnly ? () => readOnlyError(dir) : undefined;
-    this.blobs = blobs;
-    this.followers = new Following(this, {
+export function levelEngine(given: Database, options: LevelEngineOptions): LevelEngine {
+  const { dir, readOnly = false, blobs, eraser, release } = options;
+  const [codec, index, database] = [createCodec(), new IndexRows(), new ScannedDatabase(given)];
+  let isClosing = false;
+
+  const followers: Following = new Following(
+    { head, read, readAll, end: () => committer.written.position },
+    {
       decode: (session, row) => queuedEvents(codec, session, row),
       attach: (session, tail) => heads.attach(session, tail),
-    });
-    const heads = (this.#heads = new Heads(database, this.followers.tails, index));
-    const lineage = (this.#lineage = new Lineage(database, heads));
-    const source = { database, codec, lineage };
-    this.#reading = new Reading({ source, heads });
-    const committer = (this.committer = new Committer(database, {
-      ...options,
-      assertOwned: options.assertOwned ?? (() => {}),
-      index,
-      onWritten: () => {
-        this.followers.notify();
-      },
-      // After a failed write only the store knows what was written.
-      onFailed: () => {
-        heads.clear();
-        this.followers.forget();
-      },
-    }));
-    const appender = (this.appender = new Appender({ database, codec, heads, lineage, committer }));
-    const erasure = (this.#erasure = new Erasure({ database, committer, eraser }));
-    this.#deletion = new Deletion({ source, heads, committer, appender, erasure });
-    this.snapshots = this.#storedSnapshots();
-    this.cursors = levelCursors(database, committer);
-  }
+    },
+  );
+  const heads = new Heads(database, followers.tails, index);
+  const lineage = new Lineage(database, heads);
+  const source = { database, codec, lineage };
+  const reading = new Reading({ source, heads });
+  const committer = new Committer(database, {
+    ...options,
+    assertOwned: options.assertOwned ?? (() => {}),
+    index,
+    onWritten: () => followers.notify(),
+    // After a failed write only the store knows what was written.
+    onFailed: () => {
+      heads.clear();
+      followers.forget();
+    },
+  });
+  const appender = new Appender({ database, codec, heads, lineage, committer });
+  const erasure = new Erasure({ database, committer, eraser });
+  const deletion = new Deletion({ source, heads, committer, appender, erasure });
 
-  append(
-    session: string,
-    expected: ExpectedRevision,
-    events: readonly NewEvent[],
-    options: AppendOptions,
-  ): Promise<Appended> {
-    return this.appender.append(session, expected, events, options);
-  }
+  const engine: Engine & { readonly [plainEvents]: true } = {
+    [plainEvents]: true,
+    blobs,
+    ownership: oneProcess,
+    refused: readOnly ? () => readOnlyError(dir) : undefined,
+    followers,
+    cursors: levelCursors(database, committer),
+    snapshots: snapshots(),
+    append: (session, expected, events, given) => appender.append(session, expected, events, given),
+    appendParts: (session, parts, given) => appender.appendParts(session, parts, given),
+    fork: (session, link, events) => appender.fork(session, link, events),
+    delete: (session, given) => deletion.delete(session, given),
+    head,
+    read,
+    readAt: (session, positions) => reading.readAt(session, positions),
+    readAll,
+    end: () => committer.written.position,
+    list: (prefix) => listSessions(database, prefix, index.all),
+    deleted: () => deletion.deleted(),
+    async close() {
+      isClosing = true;
+      await appender.settled();
+      await committer.idle();
+      await erasure.close();
+      await followers.end();
+      await release(committer);
+    },
+  };
+  return { engine, database, committer };
 
-  appendParts(
-    session: string,
-    parts: AsyncIterable<readonly NewEvent[]>,
-    options: AppendOptions,
-  ): Promise<Appended> {
-    return this.appender.appendParts(session, parts, options);
-  }
-
-  fork(session: string, link: ForkPoint, events: ForkEvents): Promise<Appended> {
-    return this.appender.fork(session, link, events);
-  }
-
-  delete(session: string, options: DeleteOptions): Promise<Deleted> {
-    return this.#deletion.delete(session, options);
-  }
-
-  async head(session: string): Promise<SessionHead> {
-    const { committed, isDeleted } = await this.#heads.load(session);
+  async function head(session: string) {
+    const { committed, isDeleted } = await heads.load(session);
     return { revision: committed, isDeleted };
   }
 
-  read(session: string, range: ReadRange): AsyncIterable<SessionEvent> {
-    return this.#reading.read(session, range);
+  function read(...given: Parameters<Engine["read"]>) {
+    return reading.read(...given);
   }
 
-  readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
-    return this.#reading.readAt(session, positions);
+  function readAll(from: number, to: number) {
+    return readGlobal(database, codec, from, to);
   }
 
-  readAll(from: number, to: number): AsyncGenerator<GlobalEvent> {
-    return readGlobal(this.database, this.#codec, from, to);
-  }
-
-  end(): number {
-    return this.committer.written.position;
-  }
-
-  list(prefix: string): AsyncGenerator<SessionEntry> {
-    return listSessions(this.database, prefix, this.#index.all);
-  }
-
-  deleted(): AsyncGenerator<DeletedSession> {
-    return this.#deletion.deleted();
-  }
-
-  async close(): Promise<void> {
-    this.#isClosing = true;
-    await this.appender.settled();
-    await this.committer.idle();
-    await this.#erasure.close();
-    await this.followers.end();
-    await this.#release(this.committer);
-  }
-
-  #storedSnapshots(): Snapshots {
-    const reader = new SnapshotReader(this.database);
+  function snapshots(): Snapshots {
+    const reader = new SnapshotReader(database);
     let saving: Promise<unknown> = Promise.resolve();
     const saveOfAll = async (snapshot: Snapshot): Promise<void> => {
       const stored = await reader.read("", snapshot.projection);
       if (stored !== undefined && stored.position > snapshot.position) return;
       const { key, row } = snapshotRow("", snapshot);
-      await this.committer.write((rows) => rows.put(key, row));
+      await committer.write((rows) => rows.put(key, row));
     };
     return {
       save: async (session, snapshot) => {
@@ -197,24 +144,24 @@ export class LevelEngine implements Engine {
           return await saved;
         }
         const { key, row } = snapshotRow(session, snapshot);
-        let head = this.#heads.unlocked(session);
-        for (; head === undefined; head = this.#heads.unlocked(session)) {
-          await this.#heads.whenUnlocked(session);
-          if (this.#isClosing) throw closedError();
+        let own = heads.unlocked(session);
+        for (; own === undefined; own = heads.unlocked(session)) {
+          await heads.whenUnlocked(session);
+          if (isClosing) throw closedError();
         }
-        if (head.isDeleted) throw deletedError(session);
-        await this.committer.write((rows) => rows.put(key, row));
+        if (own.isDeleted) throw deletedError(session);
+        await committer.write((rows) => rows.put(key, row));
       },
       load: async (session, projection) => {
         if (session === "") return await reader.read("", projection);
-        const { committed, link } = await this.#heads.load(session);
-        for await (const { owner, to } of this.#lineage.of(session, link, committed)) {
+        const { committed, link } = await heads.load(session);
+        for await (const { owner, to } of lineage.of(session, link, committed)) {
           const snapshot = await reader.read(owner, projection, to);
           if (snapshot !== undefined) return snapshot;
         }
         return undefined;
       },
-      loadMany: async (sessions, projection): Promise<readonly (Snapshot | undefined)[]> =>
+      loadMany: async (sessions, projection) =>
         await Promise.all(sessions.map((session) => reader.read(session, projection))),
     };
   }

@@ -1,16 +1,44 @@
 /** The log of a store in a folder, or in memory: the log on LevelDB's engine, plus backup. */
 
 import { resolve } from "node:path";
-import type { BlobStore, CursorStore } from "../../events/index.ts";
+import type { BlobStore, CursorStore, EventLog } from "../../events/index.ts";
 import { firstAbort } from "../../shared/index.ts";
 import { check, code, implementation, name, optionsOf } from "../../validation/index.ts";
 import { CheckedLog } from "../engine/index.ts";
 import { closedError } from "../log-rules/log-errors.ts";
-import { assertOutside } from "./backup/backup-folder.ts";
-import { type Backup, type BackupOptions, backupStore } from "./backup/backup-store.ts";
-import { LevelEngine, type LevelEngineOptions } from "./level-engine.ts";
+import {
+  assertOutside,
+  type Backup,
+  type BackupOptions,
+  backupStore,
+} from "./backup/backup-store.ts";
+import { levelEngine, type LevelEngine, type LevelEngineOptions } from "./level-engine.ts";
 import type { Database } from "./rows/database.ts";
-import type { StoreLog } from "./store-log.ts";
+
+/**
+ * A log whose store can be copied.
+ * @example
+ * const log: StoreLog = await openLog({ dir: ".turnlog" });
+ * await log.backup("../copies/monday");
+ */
+export interface StoreLog extends EventLog {
+  /** The store's folder; undefined for a log in memory. */
+  readonly dir: string | undefined;
+  /** Whether the store is open for reading only: every change is refused with `LOG_READ_ONLY`. */
+  readonly readOnly: boolean;
+  readonly blobs: BlobStore;
+  readonly cursors: CursorStore;
+  /**
+   * Copies the store into an empty folder, which {@link openLog} opens as an independent store. The
+   * copy shows one moment: events, order, ids, snapshots and blobs, including every append that had
+   * resolved before the call. The log stays usable during the copy. Everything is checked; a damaged store is not
+   * copied. Until the copy is complete on disk, its folder cannot be opened.
+   * @param dir - Outside of the store; created if it does not exist.
+   * @throws TurnlogError `INVALID_INPUT` (the folder is not empty, or is inside the store),
+   * `LOG_DAMAGED` (this store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the signal's reason
+   */
+  backup(dir: string, options?: BackupOptions): Promise<Backup>;
+}
 
 const signal = implementation({ addEventListener: code });
 const backupSchema = optionsOf<BackupOptions>({ onProgress: code, signal }, {});
@@ -20,66 +48,44 @@ export class LevelLog extends CheckedLog implements StoreLog {
   declare readonly cursors: CursorStore;
   readonly dir: string | undefined;
   readonly readOnly: boolean;
-  readonly #engine: LevelEngine;
-  readonly #backups: RunningBackups;
+  readonly #level: LevelEngine;
+  readonly #ending = new AbortController();
+  /** The backups under way: they end before the store closes. */
+  readonly #backups = new Set<Promise<unknown>>();
 
   constructor(database: Database, options: LevelEngineOptions) {
-    const engine = new LevelEngine(database, options);
-    super(engine);
-    const { dir, blobs, readOnly = false } = options;
-    this.dir = dir;
-    this.readOnly = readOnly;
-    this.#engine = engine;
-    this.#backups = new RunningBackups(engine.database, blobs, dir);
+    const level = levelEngine(database, options);
+    super(level.engine);
+    this.dir = options.dir;
+    this.readOnly = options.readOnly ?? false;
+    this.#level = level;
   }
 
   async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
     this.assertOpen();
     check(name, dir, "backup", { name: "dir" });
     check(backupSchema, options, "backup", { name: "options" });
-    return await this.#backups.make(dir, options, this.#engine.committer.indexed);
+    const made = this.#backup(resolve(dir), options);
+    this.#backups.add(made);
+    return await made.finally(() => this.#backups.delete(made));
+  }
+
+  async #backup(dir: string, options: BackupOptions): Promise<Backup> {
+    const { database, committer } = this.#level;
+    if (this.dir !== undefined) assertOutside(this.dir, dir);
+    using ends = firstAbort(this.#ending.signal, options.signal);
+    using _ = this.blobs.hold();
+    const { indexed } = committer;
+    return await backupStore(database, this.blobs, dir, {
+      ...options,
+      signal: ends.signal,
+      indexed,
+    });
   }
 
   protected override async end(): Promise<void> {
-    await this.#backups.abort(closedError());
+    this.#ending.abort(closedError());
+    await Promise.allSettled(this.#backups);
     await super.end();
-  }
-}
-
-// The backups of one open store: they end before it closes.
-
-class RunningBackups {
-  readonly #database: Database;
-  readonly #blobs: BlobStore;
-  readonly #dir: string | undefined;
-  readonly #ending = new AbortController();
-  readonly #running = new Set<Promise<unknown>>();
-
-  /** `dir`: the folder of the store, if it has one. */
-  constructor(database: Database, blobs: BlobStore, dir: string | undefined) {
-    this.#database = database;
-    this.#blobs = blobs;
-    this.#dir = dir;
-  }
-
-  /** `indexed`: the global position up to which the index rows are complete. */
-  async make(dir: string, options: BackupOptions, indexed: number): Promise<Backup> {
-    const made = this.#make(resolve(dir), options, indexed);
-    this.#running.add(made);
-    return await made.finally(() => this.#running.delete(made));
-  }
-
-  async #make(dir: string, options: BackupOptions, indexed: number): Promise<Backup> {
-    if (this.#dir !== undefined) assertOutside(this.#dir, dir);
-    using ends = firstAbort(this.#ending.signal, options.signal);
-    const { signal } = ends;
-    using _ = this.#blobs.hold();
-    return await backupStore(this.#database, this.#blobs, dir, { ...options, signal, indexed });
-  }
-
-  /** Aborts them all. Resolves when none runs. */
-  async abort(why: Error): Promise<void> {
-    this.#ending.abort(why);
-    await Promise.allSettled(this.#running);
   }
 }

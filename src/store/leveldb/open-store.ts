@@ -42,8 +42,7 @@ import {
   type StorePaths,
   namesIn,
 } from "./files/store-files.ts";
-import { LevelLog } from "./level-log.ts";
-import type { StoreLog } from "./store-log.ts";
+import { LevelLog, type StoreLog } from "./level-log.ts";
 import { openForReading } from "./open-reading.ts";
 import { performance } from "node:perf_hooks";
 

@@ -8,31 +8,22 @@ import {
   type Appended,
   type AppendOptions,
   type ExpectedRevision,
+  type ForkPoint,
   type NewEvent,
 } from "../../events/index.ts";
-import { hasIds } from "./append-rules.ts";
+import { hasIds, idsOf, repeatedAt } from "./append-rules.ts";
+import type { IdPlace, WaitingHead } from "./heads.ts";
 import { deletedError } from "./log-errors.ts";
-
-/** What a log keeps of a session whose appends wait. */
-interface Waited {
-  readonly session: string;
-  /** Settles when the session is read from the store. */
-  readonly loaded: Promise<void>;
-  readonly ready: boolean;
-  readonly isDeleted: boolean;
-  /** Settles when every waiting append has its positions. */
-  line: Promise<void>;
-  waiting: number;
-}
 
 type Queued<Result> = Promise<{ readonly appended: Result | Promise<Result> }>;
 
 export interface AppendQueueOptions<Head> {
-  /** What an earlier append of the same events returned; undefined if there was none. */
-  readonly repeated: (
+  /** Those of the ids that the store has, in the session or in what it shares by the link. */
+  readonly look: (
     head: Head,
-    events: readonly NewEvent[],
-  ) => Promise<{ readonly appended: Promise<Appended> } | undefined>;
+    ids: readonly string[],
+    link: ForkPoint | undefined,
+  ) => Promise<Iterable<readonly [id: string, place: IdPlace]>>;
   /** @throws TurnlogError if nothing can be appended now */
   readonly assertUsable?: (head: Head, options: AppendOptions) => void;
   /** Gives the events their positions. @throws TurnlogError the refusal */
@@ -44,7 +35,7 @@ export interface AppendQueueOptions<Head> {
   ) => Promise<Appended>;
 }
 
-export class AppendQueue<Head extends Waited> {
+export class AppendQueue<Head extends WaitingHead> {
   readonly #options: AppendQueueOptions<Head>;
   readonly #refused = new RefusedWriters();
   readonly #waiting = new Set<Promise<unknown>>();
@@ -73,12 +64,43 @@ export class AppendQueue<Head extends Waited> {
   ): Promise<Appended> {
     return this.run<Appended>(head, async () => {
       try {
-        const earlier = await this.#options.repeated(head, events);
+        const earlier = await this.repeated(head, events);
         return earlier ?? { appended: this.#queue(head, expected, events, options) };
       } catch (error) {
         throw this.#refused.remember(head.session, error, options.writer);
       }
     });
+  }
+
+  /**
+   * Makes appends idempotent: what an earlier append of the same events returned, undefined if none of their ids is
+   * known. Ids of shared events count. `fork`: the link of a fork that is about to be created.
+   * @throws TurnlogError `EVENT_ID_CONFLICT` when only some ids are known, or one id is used twice
+   */
+  async repeated(
+    head: Head,
+    events: readonly NewEvent[],
+    fork?: ForkPoint,
+  ): Promise<{ readonly appended: Promise<Appended> } | undefined> {
+    const ids = idsOf(head, events);
+    const found = new Map<string, IdPlace>();
+    for (const id of ids) {
+      const queued = head.ids.get(id);
+      if (queued !== undefined) found.set(id, queued);
+    }
+    const others = ids.filter((id) => !found.has(id));
+    if (others.length > 0) {
+      // A session that is there, or the session itself, is no fork to be: its links would form a circle.
+      const isNew = head.revision === 0 && fork?.session !== head.session;
+      const link = head.link ?? (isNew ? fork : undefined);
+      for (const [id, place] of await this.#options.look(head, others, link)) found.set(id, place);
+    }
+    const last = repeatedAt(head, ids, found);
+    if (last === undefined) return undefined;
+    const { position: revision, written } = last;
+    return {
+      appended: written().then((position) => ({ revision, position, repeated: true })),
+    };
   }
 
   #queue(

@@ -6,8 +6,9 @@ import { checkedLog } from "../engine/index.ts";
 import { check, flag, milliseconds, name, optionsOf } from "../../validation/index.ts";
 import { assertTables, createTables, hasTables, schemaSql } from "./database/schema.ts";
 import { connectPg } from "./database/pg-client.ts";
-import { databaseFailure, retrying } from "./database/failures.ts";
-import { PostgresEngine } from "./postgres-engine.ts";
+import { databaseFailure } from "./database/failures.ts";
+import { Database, retrying } from "./database/statements.ts";
+import { postgresEngine } from "./postgres-engine.ts";
 
 /**
  * Options of {@link openPostgresLog}.
@@ -71,7 +72,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Even
   try {
     const sql = retrying(pool);
     await (options.migrate === false ? assertTables(sql, schema) : createTables(sql, schema));
-    return checkedLog(new PostgresEngine({ pool, schema, listen, pollingMs, leaseMs }));
+    return checkedLog(postgresEngine(new Database(pool, schema), { listen, pollingMs, leaseMs }));
   } catch (error) {
     await pool.end();
     throw databaseFailure(error, "Opening the log");

@@ -1,6 +1,6 @@
 /** Who holds a blob, and who takes it away. */
 import { describe, expect, it } from "vitest";
-import { BlobHolds } from "../../../src/store/blobs/blob-holds.ts";
+import { BlobHolds } from "../../../src/store/blobs/blob-checks.ts";
 
 describe("holding a blob", () => {
   it("waits until a removal of it that is under way is over: what is stored then stays", async () => {

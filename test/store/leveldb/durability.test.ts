@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { Level } from "level";
 import { expect, it, vi } from "vitest";
-import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
+import type { StoreLog } from "../../../src/store/leveldb/level-log.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { alone, forked, numbered, numberedUpTo } from "../../../src/testing/index.ts";
 import { temporaryFolder } from "./disk.ts";

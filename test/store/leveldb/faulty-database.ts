@@ -12,9 +12,8 @@ import type {
   WriteBatch,
 } from "../../../src/store/leveldb/rows/database.ts";
 import { catchUpIndex } from "../../../src/store/leveldb/upkeep/opening.ts";
-import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
+import { type StoreLog, LevelLog } from "../../../src/store/leveldb/level-log.ts";
 import { memoryBlobs } from "../../../src/store/blobs/memory-blobs.ts";
-import { LevelLog } from "../../../src/store/leveldb/level-log.ts";
 
 /** What can fail: writing a batch, looking up rows, reading on in a scan. */
 type Operation = "write" | "get" | "scan";

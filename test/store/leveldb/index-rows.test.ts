@@ -10,7 +10,7 @@ import { createCodec, type NewEvent, type SessionEntry } from "../../../src/even
 import { decodeRow, firstLink } from "../../../src/store/event-rows/event-row.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
-import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
+import type { StoreLog } from "../../../src/store/leveldb/level-log.ts";
 import { indexRow, readIndex } from "../../../src/store/leveldb/rows/session-rows.ts";
 import {
   eventKey,

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { extendCrc32c } from "../../../src/store/leveldb/format/crc32c.ts";
+import { extendCrc32c } from "../../../src/store/leveldb/format/bytes.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { damageInLog } from "../../../src/store/leveldb/format/log-file.ts";
 import { numbered } from "../../../src/testing/index.ts";

@@ -1,12 +1,13 @@
 /** What a process knows of a session in the database, and what it asks of it. Needs no database. */
 
 import { expect, it } from "vitest";
+import { Statements } from "../../../src/store/postgres/database/statements.ts";
 import { Heads } from "../../../src/store/postgres/heads/heads.ts";
 import { addTo, shareOf } from "../../../src/store/postgres/write/batch.ts";
 import type { QueuedAppend } from "../../../src/store/postgres/write/batch.ts";
 
 function headsOf(query: () => Promise<readonly unknown[]>): Heads {
-  return new Heads({ query }, "s", new Map());
+  return new Heads(new Statements({ query }, "s"), new Map());
 }
 
 it("a session whose entry could not be read is asked for again by the next caller", async () => {

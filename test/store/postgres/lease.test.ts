@@ -1,7 +1,8 @@
 /** The lease of a process ends here before any other process may take its sessions. Needs no database. */
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Lease } from "../../../src/store/postgres/nodes/lease.ts";
+import { Statements } from "../../../src/store/postgres/database/statements.ts";
+import { Lease } from "../../../src/store/postgres/nodes/claims.ts";
 
 /** Milliseconds of the monotonic clock. No timer runs by it: the process sleeps meanwhile. */
 let now = 0;
@@ -10,13 +11,11 @@ let now = 0;
 function leaseOf(travelMs: number): Lease {
   now = 50_000;
   vi.spyOn(performance, "now").mockImplementation(() => now);
-  const sql = {
-    query: async () => {
-      now += travelMs;
-      return [{ renewed: true }];
-    },
+  const query = async () => {
+    now += travelMs;
+    return [{ renewed: true }];
   };
-  const lease = new Lease({ sql, schema: "s", leaseMs: 60_000 });
+  const lease = new Lease({ sql: new Statements({ query }, "s"), leaseMs: 60_000 });
   onTestFinished(() => {
     lease.end();
     vi.restoreAllMocks();

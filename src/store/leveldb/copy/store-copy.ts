@@ -35,8 +35,7 @@ import {
   withChecksum,
 } from "../rows/commit-record.ts";
 import { indexRow, readIndex, readTombstone, SinceMark } from "../rows/session-rows.ts";
-import { CopiedOrder } from "./copied-order.ts";
-import { type CopiedSession, newSession, ownEventCount } from "./copied-session.ts";
+import { CopiedOrder, type CopiedSession, newSession, ownEventCount } from "./copied-order.ts";
 
 export interface Damage {
   /** Left out where it is not one session's: the position is a global one, or 0. */

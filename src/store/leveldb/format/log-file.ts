@@ -3,8 +3,15 @@
  * length (2), kind (1) and content. A batch that does not fit into a block is split.
  */
 
-import { fixed32, fixed56, Cursor, textOf, type FileDamage, type FileRow } from "./bytes.ts";
-import { maskedCrc32c } from "./crc32c.ts";
+import {
+  fixed32,
+  fixed56,
+  Cursor,
+  textOf,
+  type FileDamage,
+  type FileRow,
+  maskedCrc32c,
+} from "./bytes.ts";
 
 const BLOCK = 32 * 1024;
 const HEADER = 7;

@@ -3,8 +3,17 @@
  * (4 bytes), which LevelDB does not check.
  */
 
-import { Cursor, fixed32, fixed56, textOf, type FileDamage, type FileRow } from "./bytes.ts";
-import { extendCrc32c, maskCrc32c, maskedCrc32c } from "./crc32c.ts";
+import {
+  Cursor,
+  fixed32,
+  fixed56,
+  textOf,
+  type FileDamage,
+  type FileRow,
+  extendCrc32c,
+  maskCrc32c,
+  maskedCrc32c,
+} from "./bytes.ts";
 
 const FOOTER = 48;
 const TRAILER = 5;

@@ -3,7 +3,7 @@
 import type { TurnlogError, Appended } from "../../../events/index.ts";
 import { CommitBuilder } from "../rows/commit-record.ts";
 import type { Database, WriteBatch } from "../rows/database.ts";
-import type { BatchShare, Head, PendingBatch } from "./head.ts";
+import type { BatchShare, Head, PendingBatch } from "./heads.ts";
 import { ownFrom } from "./lineage.ts";
 
 interface Promised {
@@ -40,7 +40,7 @@ export class Batch implements PendingBatch {
       ids: undefined,
     };
     head.share = share;
-    head.batches++;
+    head.queued++;
     this.shares.push(share);
     return share;
   }

@@ -1,44 +1,117 @@
-/**
- * The heads of all sessions in use. A session that was not written lately is dropped, and read
- * again from its index row and from the commits that the row does not count yet.
- */
+/** The heads of LevelDB's log: read from a session's index row and from the commits that the row does not count yet. */
 
-import type { LiveTail } from "../../following/live-tail.ts";
+import { TurnlogError, type Appended, type ForkPoint } from "../../../events/index.ts";
 import { LooseRows } from "../../event-rows/index.ts";
+import type { LiveTail } from "../../following/live-tail.ts";
+import { HeadCache, type IdPlace, type WaitingHead } from "../../log-rules/heads.ts";
 import { damagedAt } from "../../log-rules/log-errors.ts";
-import { TurnlogError, parseSessionId } from "../../../events/index.ts";
-import { firstOf, rowAt, type Database } from "../rows/database.ts";
+import { firstOf, rowAt, type Database, type WriteBatch } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
-import { atLeast, readIndex, type IndexEntry, isDeleted } from "../rows/session-rows.ts";
 import { eventPrefix, numberOf, sessionKey, under } from "../rows/keys.ts";
-import type { Head } from "./head.ts";
-import type { IndexRows } from "./index-rows.ts";
+import { atLeast, readIndex, type IndexEntry, isDeleted, indexRow } from "../rows/session-rows.ts";
 
-/** The number of heads in memory, some hundred bytes each. */
-const CAPACITY = 4096;
+// A head: what the writer knows of one session in use, above all its last position.
+
+export interface PendingBatch {
+  promise(appended: Appended): Promise<Appended>;
+}
+
+export interface BatchShare {
+  readonly batch: PendingBatch;
+  readonly head: Head;
+  /** The session's index in the commit record. */
+  readonly index: number;
+  /** Whether the batch contains the first events that the session owns. */
+  readonly isFirst: boolean;
+  /** The session's last position, and the time of that event, once the batch is written. */
+  revision: number;
+  updatedAt: number;
+  ids: string[] | undefined;
+}
+
+export interface Head extends WaitingHead {
+  readonly prefix: string;
+  ready: boolean;
+  /** The session was deleted: its name cannot be used again. */
+  isDeleted: boolean;
+  /** A deletion has the session to itself: other changes wait for the end of `line`. */
+  isLocked: boolean;
+  revision: number;
+  committed: number;
+  createdAt: number;
+  updatedAt: number;
+  link: ForkPoint | undefined;
+  share: BatchShare | undefined;
+  readonly ids: Map<string, IdPlace>;
+  readonly loose: LooseRows;
+}
+
+// When index rows are written: with a session's first events, and later for many commits at once. Until then the
+// heads know where sessions end; after a kill the commit records do (`opening.ts`).
+
+/** The most sessions whose rows may be behind: writing them takes some milliseconds. */
+const MOST = 4096;
+
+export class IndexRows {
+  readonly #behind = new Map<string, Head>();
+
+  get isDue(): boolean {
+    return this.#behind.size >= MOST;
+  }
+
+  of(session: string): Pick<Head, "committed" | "updatedAt"> | undefined {
+    return this.#behind.get(session);
+  }
+
+  /** What is known of all sessions whose rows may be behind, now or later. */
+  get all(): ReadonlyMap<string, Pick<Head, "committed" | "updatedAt">> {
+    return new Map(this.#behind);
+  }
+
+  /** Adds the rows of sessions that begin in this batch. */
+  begin(rows: Pick<WriteBatch, "put">, shares: readonly BatchShare[]): void {
+    for (const share of shares) if (share.isFirst) put(rows, share.head, share);
+  }
+
+  /** Adds the rows of all sessions that are behind. */
+  catchUp(rows: Pick<WriteBatch, "put">, shares: readonly BatchShare[]): void {
+    const own = new Set<string>();
+    for (const share of shares) {
+      own.add(share.head.session);
+      put(rows, share.head, share);
+    }
+    for (const [session, head] of this.#behind) {
+      if (own.has(session)) continue;
+      put(rows, head, { revision: head.committed, updatedAt: head.updatedAt });
+    }
+  }
+
+  /** Notes that a batch is written, with all index rows or only those of new sessions. */
+  written(shares: readonly BatchShare[], all: boolean): void {
+    if (all) this.#behind.clear();
+    else for (const { head, isFirst } of shares) if (!isFirst) this.#behind.set(head.session, head);
+  }
+}
+
+function put(
+  rows: Pick<WriteBatch, "put">,
+  { session, createdAt, link }: Head,
+  { revision, updatedAt }: Pick<IndexEntry, "revision" | "updatedAt">,
+): void {
+  const { key, row } = indexRow(session, { revision, createdAt, updatedAt, link });
+  rows.put(key, row);
+}
+
 const done: Promise<void> = Promise.resolve();
 
-export class Heads {
+export class Heads extends HeadCache<Head> {
   readonly #database: Database;
-  readonly #tails: ReadonlyMap<string, LiveTail>;
   readonly #index: IndexRows;
-  readonly #heads = new Map<string, Head>();
-  #limit = CAPACITY;
 
   constructor(database: Database, tails: ReadonlyMap<string, LiveTail>, index: IndexRows) {
+    super(tails);
     this.#database = database;
-    this.#tails = tails;
     this.#index = index;
-  }
-
-  /** @throws TurnlogError `INVALID_INPUT` for an invalid session id */
-  of(session: string): Head {
-    return this.#heads.get(session) ?? this.#load(parseSessionId(session));
-  }
-
-  known(session: string): Head | undefined {
-    const head = this.#heads.get(session);
-    return head?.ready === true ? head : undefined;
   }
 
   async load(session: string): Promise<Head> {
@@ -58,32 +131,14 @@ export class Heads {
     if (head.isLocked) await head.line;
   }
 
-  /** Sets the tail of a followed session; undefined when nobody follows it any more. */
-  attach(session: string, tail: LiveTail | undefined): void {
-    const head = tail === undefined ? this.#heads.get(session) : this.of(session);
-    if (head !== undefined) head.tail = tail;
-  }
-
-  /** Drops all heads, so that they are read from the store again. */
-  clear(): void {
-    this.#heads.clear();
-  }
-
-  #load(session: string): Head {
-    if (this.#heads.size >= this.#limit) this.#forget();
+  protected begin(session: string, tail: LiveTail | undefined): Head {
     const loading = readHead(this.#database, session, this.#index);
     const head: Head = {
       session,
       prefix: eventPrefix(session),
-      loaded: loading.then(({ revision, createdAt, updatedAt, link, isDeleted }) => {
-        head.isDeleted = isDeleted;
-        head.revision = revision;
-        head.committed = revision;
-        head.createdAt = createdAt;
-        head.updatedAt = updatedAt;
-        head.link = link;
-        head.ready = true;
-        head.tail?.learn(revision);
+      loaded: loading.then((stored) => {
+        Object.assign(head, stored, { committed: stored.revision, ready: true });
+        head.tail?.learn(stored.revision);
       }),
       ready: false,
       isDeleted: false,
@@ -94,32 +149,15 @@ export class Heads {
       updatedAt: 0,
       link: undefined,
       share: undefined,
-      batches: 0,
+      queued: 0,
       line: done,
       waiting: 0,
       ids: new Map(),
       loose: new LooseRows(),
-      tail: this.#tails.get(session),
+      tail,
     };
-    this.#heads.set(session, head);
-    head.loaded.catch(() => {
-      // Waiting callers get the error; the next caller reads the store again.
-      if (this.#heads.get(session) === head) this.#heads.delete(session);
-    });
+    this.dropUnread(head);
     return head;
-  }
-
-  /** Drops the older half, except heads that are being written to. */
-  #forget(): void {
-    let excess = this.#heads.size - CAPACITY / 2;
-    for (const [session, head] of this.#heads) {
-      if (excess <= 0) break;
-      if (!head.ready || head.batches > 0 || head.waiting > 0) continue;
-      this.#heads.delete(session);
-      excess--;
-    }
-    // If most heads are busy, the next scan pays only when their number has doubled.
-    this.#limit = Math.max(CAPACITY, 2 * this.#heads.size);
   }
 }
 

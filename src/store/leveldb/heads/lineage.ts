@@ -9,8 +9,7 @@ import { rowAt, type Database } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
 import { readIndex } from "../rows/session-rows.ts";
 import { sessionKey } from "../rows/keys.ts";
-import type { Head } from "./head.ts";
-import type { Heads } from "./heads.ts";
+import type { Head, Heads } from "./heads.ts";
 
 /** Events of a session that are stored under one name, both ends included. Empty if `from` > `to`. */
 export interface OwnedRange {

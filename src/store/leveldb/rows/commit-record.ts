@@ -205,3 +205,7 @@ export function rowContent(key: string, row: string): unknown {
   const json = row.slice(CHECKSUM_LENGTH);
   return checksumOf(row) === seededChecksum(json, crc32(key)) ? ownJson(row) : undefined;
 }
+
+/** The row of an event id: where the event is. */
+export const positionsSchema: z.ZodType<readonly [position: number, globalPosition: number]> =
+  z.tuple([z.int().positive(), z.int().positive()]);

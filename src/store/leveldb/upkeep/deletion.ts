@@ -18,9 +18,8 @@ import { allRows, rowAt } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
 import { rangesOf, sessionKey, tombstoneKey, under, sessionIn } from "../rows/keys.ts";
 import type { Erasure } from "./erasure.ts";
-import type { Head } from "../heads/head.ts";
-import type { Heads } from "../heads/heads.ts";
-import type { SharedSource } from "../read/shared-reader.ts";
+import type { Head, Heads } from "../heads/heads.ts";
+import type { SharedSource } from "../read/reading.ts";
 
 export interface DeletionOptions {
   readonly source: SharedSource;

@@ -4,13 +4,21 @@
  * remain.
  */
 
-import type { Committer } from "../write/committer.ts";
-import { allRows, rowAt, type Database, type WriteBatch } from "../rows/database.ts";
+import { withChecksum } from "../rows/commit-record.ts";
+import {
+  allRows,
+  rowAt,
+  type Database,
+  type WriteBatch,
+  type KeyRange,
+  type Scan,
+  type ScanOptions,
+  type Snapshot,
+} from "../rows/database.ts";
 import { erasureFailure } from "../rows/failures.ts";
 import { erasureKey, rangesOf, under, sessionIn } from "../rows/keys.ts";
-import { withChecksum } from "../rows/commit-record.ts";
 import type { Span } from "../rows/spare-rows.ts";
-import type { ScannedDatabase } from "../read/scans.ts";
+import type { Committer } from "../write/committer.ts";
 
 /** Moves all rows into tables, and merges the tables of these spans. */
 export type Eraser = (spans: readonly Span[]) => Promise<void>;
@@ -117,4 +125,74 @@ function spansOf(session: string): readonly Span[] {
     const { gte: from, lt: to } = under(range);
     return { from, to };
   });
+}
+
+// The open scans. Each holds a snapshot with its files: deleted rows stay on disk until earlier scans have ended.
+
+export class ScannedDatabase implements Database {
+  readonly #inner: Database;
+  readonly #open = new Map<object, PromiseWithResolvers<void>>();
+
+  constructor(inner: Database) {
+    this.#inner = inner;
+  }
+
+  /** Resolves when the scans that are open now have ended; undefined if there is none. */
+  get underWay(): Promise<unknown> | undefined {
+    if (this.#open.size === 0) return undefined;
+    return Promise.all([...this.#open.values()].map(({ promise }) => promise));
+  }
+
+  get(key: string): Promise<string | undefined> {
+    return this.#inner.get(key);
+  }
+
+  getMany(keys: string[]): Promise<(string | undefined)[]> {
+    return this.#inner.getMany(keys);
+  }
+
+  iterator(options: ScanOptions): Scan<[string, string]> {
+    return this.#watched(this.#inner.iterator(options));
+  }
+
+  keys(options: KeyRange): Scan<string> {
+    return this.#watched(this.#inner.keys(options));
+  }
+
+  values(options: ScanOptions): Scan<string> {
+    return this.#watched(this.#inner.values(options));
+  }
+
+  batch(): WriteBatch {
+    return this.#inner.batch();
+  }
+
+  snapshot(): Snapshot {
+    const snapshot = this.#inner.snapshot();
+    // Changed in place: LevelDB takes its own object only.
+    return Object.assign(snapshot, this.#held(snapshot));
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  #watched<Item>(scan: Scan<Item>): Scan<Item> {
+    return { nextv: (size) => scan.nextv(size), ...this.#held(scan) };
+  }
+
+  #held(held: Snapshot): Snapshot {
+    this.#open.set(held, Promise.withResolvers());
+    const close = held.close.bind(held);
+    return {
+      close: async () => {
+        try {
+          await close();
+        } finally {
+          this.#open.get(held)?.resolve();
+          this.#open.delete(held);
+        }
+      },
+    };
+  }
 }

@@ -2,9 +2,6 @@
  * Gives appends, forks and sessions that come in parts their positions, and passes their rows to the committer.
  */
 
-import { AppendQueue } from "../../log-rules/append-queue.ts";
-import { checkForkPoint, checkRevision, rowsToAppend } from "../../log-rules/append-rules.ts";
-import { deletedError } from "../../log-rules/log-errors.ts";
 import type {
   NewEvent,
   Codec,
@@ -15,12 +12,17 @@ import type {
   ForkPoint,
 } from "../../../events/index.ts";
 import type { EventRow } from "../../event-rows/index.ts";
-import type { Committer } from "./committer.ts";
-import type { Database } from "../rows/database.ts";
-import { findIds } from "../heads/event-ids.ts";
-import type { Head } from "../heads/head.ts";
-import type { Heads } from "../heads/heads.ts";
+import { AppendQueue } from "../../log-rules/append-queue.ts";
+import type { IdPlace } from "../../log-rules/heads.ts";
+import { checkForkPoint, checkRevision, rowsToAppend } from "../../log-rules/append-rules.ts";
+import { deletedError, damagedAt } from "../../log-rules/log-errors.ts";
+import type { Head, Heads } from "../heads/heads.ts";
 import type { Lineage } from "../heads/lineage.ts";
+import { checkedRow, positionsSchema } from "../rows/commit-record.ts";
+import { type Database, rowAt } from "../rows/database.ts";
+import { readFailure } from "../rows/failures.ts";
+import { idKey } from "../rows/keys.ts";
+import type { Committer } from "./committer.ts";
 
 export interface AppenderOptions {
   readonly database: Database;
@@ -37,7 +39,10 @@ export class Appender {
   constructor(options: AppenderOptions) {
     this.#options = options;
     this.#line = new AppendQueue<Head>({
-      repeated: (head, events) => findIds(options, head, events),
+      look: async ({ session }, ids, link) => {
+        const found = ids.map(async (id) => [id, await find(options, session, id, link)] as const);
+        return (await Promise.all(found)).flatMap(([id, place]) => (place ? [[id, place]] : []));
+      },
       assertUsable: () => {
         const { failure } = options.committer;
         if (failure !== undefined) throw failure;
@@ -62,7 +67,7 @@ export class Appender {
     const head = heads.of(session);
     return this.#line.run<Appended>(head, async () => {
       await heads.load(link.session);
-      const repeated = await findIds(this.#options, head, events, link);
+      const repeated = await this.#line.repeated(head, events, link);
       if (repeated !== undefined) return repeated;
       let parent: Head | undefined;
       // No await after the last check: the session cannot be deleted before the fork is queued.
@@ -122,4 +127,38 @@ export class Appender {
     if (link !== undefined) Object.assign(head, { link, revision: base });
     return committer.append(head, rows);
   }
+}
+
+/** The event with this id, in the session itself or in the events that it shares. */
+async function find(
+  { database, lineage }: AppenderOptions,
+  session: string,
+  id: string,
+  link: ForkPoint | undefined,
+): Promise<IdPlace | undefined> {
+  for await (const { owner, to } of lineage.of(session, link)) {
+    const place = lineage.known(owner)?.ids.get(id) ?? (await stored(database, owner, id));
+    if (place !== undefined && place.position <= to) return place;
+  }
+  return undefined;
+}
+
+async function stored(
+  database: Database,
+  session: string,
+  id: string,
+): Promise<IdPlace | undefined> {
+  const key = idKey(session, id);
+  let row: string | undefined;
+  try {
+    row = await rowAt(database, key);
+  } catch (error) {
+    throw readFailure(error, session, 0);
+  }
+  if (row === undefined) return undefined;
+  const place = checkedRow(key, row, positionsSchema);
+  if (place === undefined)
+    throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
+  const [position, globalPosition] = place;
+  return { position, written: async () => globalPosition };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Batch } from "../heads/batch.ts";
-import type { IndexRows } from "../heads/index-rows.ts";
+import type { IndexRows } from "../heads/heads.ts";
 import {
   type ChainMark,
   checkedMarkRow,

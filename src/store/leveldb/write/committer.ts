@@ -7,7 +7,7 @@ import { mergedRow, type EventRow } from "../../event-rows/index.ts";
 import type { NewEvent, Appended, TurnlogError } from "../../../events/index.ts";
 import { Batch } from "../heads/batch.ts";
 import { idConflict, nothingToAppend } from "../../log-rules/append-rules.ts";
-import type { BatchShare, Head } from "../heads/head.ts";
+import type { BatchShare, Head } from "../heads/heads.ts";
 import { ownFrom } from "../heads/lineage.ts";
 import { withChecksum, checksumOf, type ChainMark } from "../rows/commit-record.ts";
 import type { Database, WriteBatch } from "../rows/database.ts";
@@ -239,7 +239,7 @@ export class Committer {
       const { head } = share;
       head.committed = share.revision;
       head.updatedAt = share.updatedAt;
-      head.batches--;
+      head.queued--;
       // The head stays, and the rows of the batch must not stay with it.
       if (head.share === share) head.share = undefined;
       if (share.ids !== undefined) for (const id of share.ids) head.ids.delete(id);
@@ -277,6 +277,8 @@ function addId(
   const { head } = share;
   const key = idKey(head.session, id);
   batch.put(key, withChecksum(key, [position, globalPosition]));
-  head.ids.set(id, { position, globalPosition, batch });
+  const appended = { revision: position, position: globalPosition, repeated: true };
+  const written = (): Promise<number> => batch.promise(appended).then((done) => done.position);
+  head.ids.set(id, { position, written });
   (share.ids ??= []).push(id);
 }

@@ -10,11 +10,10 @@ import type { ForkPoint } from "../../../events/index.ts";
 import { allRows, rowAt, rowsAtOnce } from "../rows/database.ts";
 import { indexRow, readIndex } from "../rows/session-rows.ts";
 import { eventKey, idKey, numberOf, sessionKey, under, snapshotPrefix } from "../rows/keys.ts";
-import { withChecksum, checkedRow } from "../rows/commit-record.ts";
-import { positionsSchema } from "../heads/event-ids.ts";
-import type { Head } from "../heads/head.ts";
+import { withChecksum, checkedRow, positionsSchema } from "../rows/commit-record.ts";
+import type { Head } from "../heads/heads.ts";
 import type { OwnedRange } from "../heads/lineage.ts";
-import type { SharedSource } from "../read/shared-reader.ts";
+import type { SharedSource } from "../read/reading.ts";
 import { snapshotIn, snapshotRow } from "../read/snapshots.ts";
 
 type KeyedRow = readonly [key: string, row: string];

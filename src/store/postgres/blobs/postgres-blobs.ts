@@ -23,14 +23,7 @@ import {
   missing,
   putSchema,
 } from "../../blobs/index.ts";
-import { databaseFailure } from "../database/failures.ts";
-import { parseRows, position, type Sql } from "../database/rows.ts";
-
-export interface PostgresBlobsOptions {
-  /** For statements that may run twice. */
-  readonly sql: Sql;
-  readonly schema: string;
-}
+import { position, type Statements } from "../database/statements.ts";
 
 /** A hold with this digest holds all blobs. */
 const ALL = "";
@@ -38,21 +31,26 @@ const ALL = "";
 const PIECE = 1 << 20;
 const PAGE = 500;
 
+/** What errors of the database say. */
+const DOING = "The blobs";
+
 const wholeSchema = z.object({ whole: z.boolean() });
+const foundSchema = z.object({ found: z.boolean() });
 const pieceSchema = z.object({ piece: z.instanceof(Uint8Array), bytes: position });
 const entrySchema = z.object({ sha256: z.string(), bytes: position });
 const startSchema = z.object({ start: position });
 
 export class PostgresBlobs implements BlobStore {
-  readonly #options: PostgresBlobsOptions;
+  /** For statements that may run twice. */
+  readonly #sql: Statements;
   /** The id of this process in the rows of its holds. */
   readonly #process = randomUUID();
   #holds = 0;
   /** Holds and releases that are being written. A hold that failed stays until it is disposed of. */
   readonly #writing = new Set<Promise<unknown>>();
 
-  constructor(options: PostgresBlobsOptions) {
-    this.#options = options;
+  constructor(sql: Statements) {
+    this.#sql = sql;
   }
 
   async put(source: BlobSource, options: PutOptions = {}): Promise<HeldBlob> {
@@ -62,17 +60,12 @@ export class PostgresBlobs implements BlobStore {
     const hold = this.#hold([sha256]);
     try {
       await hold.held;
-      const { schema } = this.#options;
-      const known = await this.#query(
-        `SELECT sha256(content) = sha256 AS whole FROM ${schema}.blobs WHERE sha256 = decode($1, 'hex')`,
-        [sha256],
-      );
-      if (parseRows(wholeSchema, known)[0]?.whole !== true)
-        await this.#query(
-          `INSERT INTO ${schema}.blobs (sha256, content) VALUES (decode($1, 'hex'), $2)
-           ON CONFLICT (sha256) DO UPDATE SET content = excluded.content`,
-          [sha256, content],
-        );
+      const [known] = await this.#sql.rows(wholeSchema, DOING)`
+        SELECT sha256(content) = sha256 AS whole FROM turnlog.blobs WHERE sha256 = decode(${sha256}, 'hex')`;
+      if (known?.whole !== true)
+        await this.#sql.run(DOING)`
+          INSERT INTO turnlog.blobs (sha256, content) VALUES (decode(${sha256}, 'hex'), ${content})
+          ON CONFLICT (sha256) DO UPDATE SET content = excluded.content`;
     } catch (error) {
       hold.release();
       throw error;
@@ -85,12 +78,9 @@ export class PostgresBlobs implements BlobStore {
     const digest = createHash("sha256");
     let read = 0;
     for (;;) {
-      const rows = await this.#query(
-        `SELECT substring(content from $2 for ${PIECE}) AS piece, length(content) AS bytes
-         FROM ${this.#options.schema}.blobs WHERE sha256 = decode($1, 'hex')`,
-        [sha256, read + 1],
-      );
-      const [row] = parseRows(pieceSchema, rows);
+      const [row] = await this.#sql.rows(pieceSchema, DOING)`
+        SELECT substring(content from ${read + 1} for ${PIECE}) AS piece, length(content) AS bytes
+        FROM turnlog.blobs WHERE sha256 = decode(${sha256}, 'hex')`;
       if (row === undefined) throw missing(sha256);
       digest.update(row.piece);
       read += row.piece.byteLength;
@@ -104,22 +94,17 @@ export class PostgresBlobs implements BlobStore {
   async has(sha256: string): Promise<boolean> {
     assertDigest(sha256);
     await Promise.all(this.#writing);
-    const rows = await this.#query(
-      `SELECT 1 FROM ${this.#options.schema}.blobs WHERE sha256 = decode($1, 'hex')`,
-      [sha256],
-    );
-    return rows.length > 0;
+    const [found] = await this.#sql.rows(foundSchema, DOING)`
+      SELECT EXISTS (SELECT 1 FROM turnlog.blobs WHERE sha256 = decode(${sha256}, 'hex')) AS found`;
+    return found?.found === true;
   }
 
   async *list(): AsyncGenerator<BlobEntry> {
     let after = "";
     for (;;) {
-      const rows = await this.#query(
-        `SELECT encode(sha256, 'hex') AS sha256, length(content) AS bytes FROM ${this.#options.schema}.blobs
-         WHERE sha256 > decode($1, 'hex') ORDER BY blobs.sha256 LIMIT ${PAGE}`,
-        [after],
-      );
-      const entries = parseRows(entrySchema, rows);
+      const entries = await this.#sql.rows(entrySchema, DOING)`
+        SELECT encode(sha256, 'hex') AS sha256, length(content) AS bytes FROM turnlog.blobs AS blobs
+        WHERE sha256 > decode(${after}, 'hex') ORDER BY blobs.sha256 LIMIT ${PAGE}`;
       yield* entries;
       after = entries.at(-1)?.sha256 ?? "";
       if (entries.length < PAGE) return;
@@ -131,12 +116,11 @@ export class PostgresBlobs implements BlobStore {
     options: CollectOptions = {},
   ): Promise<CollectedBlobs> {
     check(collectSchema, options, "collect", { name: "options" });
-    const { schema } = this.#options;
     await Promise.all(this.#writing);
-    const [row] = parseRows(
+    const [row] = await this.#sql.rows(
       startSchema,
-      await this.#query(`SELECT nextval('${schema}.holds') AS start`, []),
-    );
+      DOING,
+    )`SELECT nextval('turnlog.holds') AS start`;
     const candidates =
       options.among ?? (await Array.fromAsync(this.list(), ({ sha256 }) => sha256));
     const live = await used();
@@ -146,11 +130,12 @@ export class PostgresBlobs implements BlobStore {
     let bytes = 0;
     for (let at = 0; at < unused.length; at += PAGE) {
       const page = unused.slice(at, at + PAGE);
-      const gone = await this.#query(
-        `SELECT encode(sha256, 'hex') AS sha256, bytes FROM ${schema}.remove_blobs($1, $2)`,
-        [row?.start ?? 0, page.map(bytesOf)],
-      );
-      for (const entry of parseRows(entrySchema, gone)) {
+      const gone = await this.#sql.rows(
+        entrySchema,
+        DOING,
+      )`SELECT encode(sha256, 'hex') AS sha256, bytes
+        FROM turnlog.remove_blobs(${row?.start ?? 0}, ${page.map(bytesOf)})`;
+      for (const entry of gone) {
         removed += 1;
         bytes += entry.bytes;
       }
@@ -174,13 +159,9 @@ export class PostgresBlobs implements BlobStore {
     readonly held: Promise<unknown>;
     readonly release: () => void;
   } {
-    const { schema } = this.#options;
     const number = this.#holds++;
-    const held = this.#query(`SELECT ${schema}.hold_blobs($1, $2, $3)`, [
-      this.#process,
-      number,
-      digests.map(bytesOf),
-    ]);
+    const held = this.#sql.run(DOING)`
+      SELECT turnlog.hold_blobs(${this.#process}, ${number}, ${digests.map(bytesOf)})`;
     this.#writing.add(held);
     held.then(
       () => this.#writing.delete(held),
@@ -204,16 +185,7 @@ export class PostgresBlobs implements BlobStore {
   }
 
   async #release(hold: number | null): Promise<void> {
-    const { schema } = this.#options;
-    await this.#query(`SELECT ${schema}.release_blobs($1, $2)`, [this.#process, hold]);
-  }
-
-  async #query(text: string, values: readonly unknown[]): Promise<readonly unknown[]> {
-    try {
-      return await this.#options.sql.query(text, values);
-    } catch (error) {
-      throw databaseFailure(error, "The blobs");
-    }
+    await this.#sql.run(DOING)`SELECT turnlog.release_blobs(${this.#process}, ${hold})`;
   }
 }
 

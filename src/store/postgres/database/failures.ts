@@ -1,8 +1,6 @@
 /** Turns errors of the database and the connection into errors of the port. */
 
 import { TurnlogError, type TurnlogErrorCode } from "../../../events/index.ts";
-import { setTimeout } from "node:timers/promises";
-import type { SqlPool } from "./rows.ts";
 
 /** What the driver threw, as an error of the port. `pg-client.ts` lets no other error of the driver out. */
 class DatabaseError extends TurnlogError {}
@@ -60,31 +58,4 @@ function reason(error: unknown): string {
   if (error instanceof AggregateError && error.message === "")
     return [...new Set(error.errors.map(reason))].join(", ");
   return error instanceof Error ? error.message : String(error);
-}
-
-// Repeats statements whose connection broke: only those that change nothing when they run twice.
-
-/** Three seconds in all: a server that is restarted is back by then. */
-const WAITS_MS: readonly number[] = [20, 60, 120, 300, 500, 1000, 1000];
-
-/** The same pool, for statements that may run twice. */
-export function retrying(pool: SqlPool): SqlPool {
-  return {
-    query: (text, values) => repeated(() => pool.query(text, values)),
-    transaction: (work) => repeated(() => pool.transaction(work)),
-    listen: (channel, onMessage) => pool.listen(channel, onMessage),
-    end: () => pool.end(),
-  };
-}
-
-async function repeated<Result>(run: () => Promise<Result>): Promise<Result> {
-  for (const wait of WAITS_MS) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!isUnknownOutcome(error)) throw error;
-      await setTimeout(wait);
-    }
-  }
-  return await run();
 }

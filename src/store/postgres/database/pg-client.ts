@@ -5,7 +5,7 @@ import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
 import { closedError } from "../../log-rules/log-errors.ts";
 import { driverFailure } from "./failures.ts";
-import { parseRows, type Listening, type Sql, type SqlPool } from "./rows.ts";
+import { parseRows, type Listening, type Sql, type SqlPool } from "./statements.ts";
 
 export interface PgOptions {
   readonly connectionString: string;

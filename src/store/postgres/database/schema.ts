@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
-import { parseRows, type Sql, type SqlPool } from "./rows.ts";
+import { parseRows, type Sql, type SqlPool } from "./statements.ts";
 import { tables } from "./tables.ts";
 
 const foundSchema = z.object({ found: z.boolean() });

@@ -1,66 +1,39 @@
 /** The heads of the sessions in use. Sessions that are needed at the same time are read in one query. */
 
-import { parseSessionId } from "../../../events/index.ts";
+import { z } from "zod";
+import type { ForkPoint } from "../../../events/index.ts";
 import { OpenRow } from "../../event-rows/index.ts";
 import type { LiveTail } from "../../following/live-tail.ts";
-import { databaseFailure } from "../database/failures.ts";
-import type { Sql } from "../database/rows.ts";
-import {
-  type Head,
-  type StoredSession,
-  storedSessions,
-  unknownSession,
-} from "./stored-sessions.ts";
+import { HeadCache, type IdPlace, type WaitingHead } from "../../log-rules/heads.ts";
+import { position, type Statements } from "../database/statements.ts";
 
-/** The number of heads in memory, some hundred bytes each. */
-const CAPACITY = 4096;
 const done: Promise<void> = Promise.resolve();
 
-export class Heads {
-  readonly #sql: Sql;
-  readonly #schema: string;
-  readonly #tails: ReadonlyMap<string, LiveTail>;
-  readonly #heads = new Map<string, Head>();
+export class Heads extends HeadCache<Head> {
+  readonly #sql: Statements;
   #asked: Map<string, PromiseWithResolvers<StoredSession>> | undefined;
 
-  constructor(sql: Sql, schema: string, tails: ReadonlyMap<string, LiveTail>) {
+  constructor(sql: Statements, tails: ReadonlyMap<string, LiveTail>) {
+    super(tails);
     this.#sql = sql;
-    this.#schema = schema;
-    this.#tails = tails;
   }
 
-  /** @throws TurnlogError `INVALID_INPUT` for an invalid session id */
-  of(session: string): Head {
-    const known = this.#heads.get(session);
-    if (known !== undefined) return known;
-    parseSessionId(session);
-    if (this.#heads.size >= CAPACITY) this.#forget();
+  protected begin(session: string, tail: LiveTail | undefined): Head {
     const head: Head = {
       session,
       loaded: done,
       ready: false,
-      number: 0,
-      isDeleted: false,
-      epoch: 0,
-      revision: 0,
+      ...unknownSession,
       committed: 0,
-      link: undefined,
       line: done,
       waiting: 0,
       queued: 0,
       ids: new Map(),
       open: new OpenRow(session),
-      tail: this.#tails.get(session),
+      tail,
     };
-    this.#heads.set(session, head);
     this.reload(head);
     return head;
-  }
-
-  /** Sets the tail of a followed session; undefined when nobody follows it any more. */
-  attach(session: string, tail: LiveTail | undefined): void {
-    const head = tail === undefined ? this.#heads.get(session) : this.of(session);
-    if (head !== undefined) head.tail = tail;
   }
 
   /** Reads the entry again. Appends to the session wait until then, and until `after` has run. */
@@ -72,10 +45,7 @@ export class Heads {
       head.tail?.learn(stored.revision);
       after();
     });
-    head.loaded.catch(() => {
-      // Waiting callers get the error; the next caller reads the database again.
-      if (this.#heads.get(head.session) === head) this.#heads.delete(head.session);
-    });
+    this.dropUnread(head);
   }
 
   /** The entry in the database, read together with all others that are needed now. */
@@ -94,21 +64,81 @@ export class Heads {
     this.#asked = undefined;
     if (asked === undefined) return;
     try {
-      const found = await storedSessions(this.#sql, this.#schema, [...asked.keys()]);
+      const found = await storedSessions(this.#sql, [...asked.keys()]);
       for (const [session, { resolve }] of asked) resolve(found.get(session) ?? unknownSession);
     } catch (error) {
-      for (const { reject } of asked.values()) reject(databaseFailure(error, "Reading sessions"));
+      for (const { reject } of asked.values()) reject(error);
     }
   }
+}
 
-  /** Drops the older half, except heads that are in use. */
-  #forget(): void {
-    let excess = this.#heads.size - CAPACITY / 2;
-    for (const [session, head] of this.#heads) {
-      if (excess <= 0) return;
-      if (!head.ready || head.queued > 0 || head.waiting > 0 || head.tail !== undefined) continue;
-      this.#heads.delete(session);
-      excess--;
-    }
-  }
+// The entries of sessions in the database.
+
+const sessionSchema = z.object({
+  id: z.string(),
+  number: position,
+  revision: position,
+  parent: z.string().nullable(),
+  parent_position: position.nullable(),
+  is_deleted: z.boolean(),
+  epoch: position,
+});
+
+export const unknownSession: StoredSession = {
+  number: 0,
+  revision: 0,
+  link: undefined,
+  isDeleted: false,
+  epoch: 0,
+};
+
+export async function storedSessions(
+  sql: Statements,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, StoredSession>> {
+  const rows = await sql.rows(sessionSchema, "Reading sessions")`
+    SELECT id, number, revision, parent, parent_position, is_deleted, epoch FROM turnlog.sessions
+    WHERE id = ANY (${ids})`;
+  return new Map(
+    rows.map(({ id, number, revision, is_deleted, epoch, ...parent }) => {
+      const stored = { number, epoch, isDeleted: is_deleted, link: linkOf(parent) };
+      return [id, { ...stored, revision: is_deleted ? 0 : revision }];
+    }),
+  );
+}
+
+interface Parent {
+  readonly parent: string | null;
+  readonly parent_position: number | null;
+}
+
+export function linkOf({ parent, parent_position }: Parent): ForkPoint | undefined {
+  if (parent === null || parent_position === null) return undefined;
+  return { session: parent, position: parent_position };
+}
+
+// A head: what this process knows of one session in use. The database decides; see `write/committer.ts`.
+
+/** A session's entry in the database. */
+export interface StoredSession {
+  /** Names the session in all other tables; 0 before the session exists. */
+  readonly number: number;
+  readonly revision: number;
+  readonly link: ForkPoint | undefined;
+  readonly isDeleted: boolean;
+  /** Of the newest claim; 0 before the first. */
+  readonly epoch: number;
+}
+
+export interface Head extends WaitingHead {
+  loaded: Promise<void>;
+  ready: boolean;
+  number: number;
+  isDeleted: boolean;
+  epoch: number;
+  revision: number;
+  committed: number;
+  link: ForkPoint | undefined;
+  readonly ids: Map<string, IdPlace>;
+  readonly open: OpenRow;
 }

@@ -6,7 +6,7 @@
 
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { Listening, SqlPool } from "../database/rows.ts";
+import type { Listening, SqlPool } from "../database/statements.ts";
 
 /** `sessions`: those with new events. `commands`: whether a command was posted or answered. */
 const hintSchema = z.object({

@@ -11,8 +11,10 @@ import {
   type InboxCommand,
   type JsonValue,
 } from "../../../events/index.ts";
-import { databaseFailure } from "../database/failures.ts";
-import { parseRows, storedJson, type Sql } from "../database/rows.ts";
+import { storedJson, type Statements } from "../database/statements.ts";
+
+/** What errors of the database say. */
+const DOING = "The commands of sessions";
 
 const commandSchema = z.object({
   id: z.string(),
@@ -27,8 +29,7 @@ const answeredSchema = z.object({
 });
 
 export interface CommandsOptions {
-  readonly sql: Sql;
-  readonly schema: string;
+  readonly sql: Statements;
   readonly intervalMs: number;
   /** The id of this process's lease; an id that no process has before the first claim. */
   readonly node: () => string;
@@ -62,12 +63,8 @@ export class Commands implements Inbox {
   }
 
   async post(session: string, { id, name, args }: InboxCommand): Promise<void> {
-    const { schema } = this.#options;
-    await this.#query(
-      `INSERT INTO ${schema}.commands (session, id, name, args) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (session, id) DO NOTHING`,
-      [session, id, name, JSON.stringify(args)],
-    );
+    await this.#options.sql.run(DOING)`INSERT INTO turnlog.commands (session, id, name, args)
+      VALUES (${session}, ${id}, ${name}, ${JSON.stringify(args)}) ON CONFLICT (session, id) DO NOTHING`;
     this.hint();
     this.#options.tell();
   }
@@ -87,23 +84,19 @@ export class Commands implements Inbox {
   }
 
   async unanswered(session: string): Promise<readonly InboxCommand[]> {
-    const { schema } = this.#options;
-    const rows = await this.#query(
-      `SELECT id, name, args FROM ${schema}.commands
-       WHERE session = $1 AND answer IS NULL ORDER BY number`,
-      [session],
-    );
-    return parseRows(commandSchema, rows);
+    return await this.#options.sql.rows(
+      commandSchema,
+      DOING,
+    )`SELECT id, name, args FROM turnlog.commands
+      WHERE session = ${session} AND answer IS NULL ORDER BY number`;
   }
 
   async answer(session: string, id: string, answer: JsonValue): Promise<void> {
-    const { schema, node } = this.#options;
-    await this.#query(
-      `UPDATE ${schema}.commands SET answer = $3, answered_at = now(), args = '[]'
-       WHERE session = $1 AND id = $2 AND answer IS NULL AND NOT EXISTS (
-         SELECT 1 FROM ${schema}.sessions WHERE id = $1 AND owner <> $4 AND owner <> '')`,
-      [session, id, JSON.stringify(answer), node()],
-    );
+    const { sql, node } = this.#options;
+    await sql.run(DOING)`
+      UPDATE turnlog.commands SET answer = ${JSON.stringify(answer)}, answered_at = now(), args = '[]'
+      WHERE session = ${session} AND id = ${id} AND answer IS NULL AND NOT EXISTS (
+        SELECT 1 FROM turnlog.sessions WHERE id = ${session} AND owner <> ${node()} AND owner <> '')`;
     this.hint();
     this.#options.tell();
   }
@@ -166,48 +159,35 @@ export class Commands implements Inbox {
 
   async #findDue(): Promise<void> {
     if (this.#listeners.size === 0) return;
-    const { schema, node } = this.#options;
-    const living = `(SELECT 1 FROM ${schema}.nodes n WHERE n.id = s.owner AND n.expires_at > clock_timestamp())`;
-    const rows = await this.#query(
-      `SELECT session FROM (
-         SELECT c.session FROM ${schema}.commands c LEFT JOIN ${schema}.sessions s ON s.id = c.session
-         WHERE c.answer IS NULL AND (s.owner IS NULL OR s.owner = $1 OR NOT EXISTS ${living})
-         UNION SELECT s.id FROM ${schema}.sessions s
-         WHERE s.owner IS NOT NULL AND NOT s.is_deleted AND NOT EXISTS ${living}
-       ) AS due ORDER BY random() LIMIT 100`,
-      [node()],
-    );
-    for (const { session } of parseRows(dueSchema, rows))
-      for (const see of this.#listeners.keys()) see(session);
+    const { sql, node } = this.#options;
+    const due = await sql.rows(dueSchema, DOING)`
+      WITH living AS (SELECT id FROM turnlog.nodes WHERE expires_at > clock_timestamp())
+      SELECT session FROM (
+        SELECT c.session FROM turnlog.commands c LEFT JOIN turnlog.sessions s ON s.id = c.session
+        WHERE c.answer IS NULL
+          AND (s.owner IS NULL OR s.owner = ${node()} OR NOT EXISTS (SELECT 1 FROM living WHERE id = s.owner))
+        UNION SELECT s.id FROM turnlog.sessions s
+        WHERE s.owner IS NOT NULL AND NOT s.is_deleted AND NOT EXISTS (SELECT 1 FROM living WHERE id = s.owner)
+      ) AS due ORDER BY random() LIMIT 100`;
+    for (const { session } of due) for (const see of this.#listeners.keys()) see(session);
   }
 
   /** Reads answers before it deletes them: one that is lost with its connection comes again. */
   async #findAnswers(): Promise<void> {
     const waiting = [...this.#waiting];
     if (waiting.length === 0) return;
-    const { schema } = this.#options;
-    const of = "c.session = w.session AND c.id = w.id AND c.answer IS NOT NULL";
-    const awaited = "unnest($1::text[], $2::text[]) AS w (session, id)";
-    const names = [waiting.map(({ session }) => session), waiting.map(({ id }) => id)];
-    const rows = await this.#query(
-      `SELECT c.session, c.id, c.answer FROM ${schema}.commands c JOIN ${awaited} ON ${of}`,
-      names,
-    );
-    const answers = parseRows(answeredSchema, rows);
+    const { sql } = this.#options;
+    const answers = await sql.rows(answeredSchema, DOING)`
+      SELECT c.session, c.id, c.answer FROM turnlog.commands c
+      JOIN unnest(${waiting.map(({ session }) => session)}::text[], ${waiting.map(({ id }) => id)}::text[]) AS w (session, id)
+        ON c.session = w.session AND c.id = w.id
+      WHERE c.answer IS NOT NULL`;
     for (const { session, id, answer } of answers)
       for (const one of waiting) if (one.session === session && one.id === id) one.resolve(answer);
     if (answers.length === 0) return;
-    await this.#query(`DELETE FROM ${schema}.commands c USING ${awaited} WHERE ${of}`, [
-      answers.map(({ session }) => session),
-      answers.map(({ id }) => id),
-    ]);
-  }
-
-  async #query(text: string, values: readonly unknown[]): Promise<readonly unknown[]> {
-    try {
-      return await this.#options.sql.query(text, values);
-    } catch (error) {
-      throw databaseFailure(error, "The commands of sessions");
-    }
+    await sql.run(DOING)`
+      DELETE FROM turnlog.commands c
+      USING unnest(${answers.map(({ session }) => session)}::text[], ${answers.map(({ id }) => id)}::text[]) AS w (session, id)
+      WHERE c.session = w.session AND c.id = w.id AND c.answer IS NOT NULL`;
   }
 }

@@ -4,9 +4,8 @@ import { z } from "zod";
 import type { GlobalEvent, SessionEvent } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
 import { damagedAt } from "../../log-rules/log-errors.ts";
-import { databaseFailure } from "../database/failures.ts";
-import { parseRows, position, type Sql } from "../database/rows.ts";
-import type { RowSource } from "./span.ts";
+import { position, type Statements } from "../database/statements.ts";
+import type { RowSource } from "./reading.ts";
 
 const horizonSchema = z.object({ horizon: position });
 /** A session's part of a page: `runs` are events that follow each other in the global order. */
@@ -19,13 +18,11 @@ const partSchema = z.object({
 });
 type Part = z.infer<typeof partSchema>;
 
-export async function horizon(sql: Sql, schema: string): Promise<number> {
-  try {
-    const rows = await sql.query(`SELECT ${schema}.horizon() AS horizon`);
-    return parseRows(horizonSchema, rows)[0]?.horizon ?? 0;
-  } catch (error) {
-    throw databaseFailure(error, "Reading all sessions");
-  }
+const DOING = "Reading all sessions";
+
+export async function horizon(sql: Statements): Promise<number> {
+  const [found] = await sql.rows(horizonSchema, DOING)`SELECT turnlog.horizon() AS horizon`;
+  return found?.horizon ?? 0;
 }
 
 /** Leaves out deleted sessions. @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
@@ -63,35 +60,24 @@ export async function* readGlobal(
  * One statement: a follower of another process waits for it. A row comes once, though many runs may be parts of it.
  * PostgreSQL takes an array for ten rows, and a function for a thousand, for which it would compile the statement.
  */
-async function nextParts(
-  { sql, schema }: RowSource,
-  from: number,
-  to: number,
-): Promise<readonly Part[]> {
-  try {
-    const parts = await sql.query(
-      `SELECT s.id, s.is_deleted, r.runs, e.rows
-       FROM (
-         SELECT array_agg(session) AS sessions, array_agg(first) AS firsts, array_agg(last) AS lasts, array_agg(runs) AS parts
-         FROM (
-           SELECT session, min(first) AS first, max(first + count - 1) AS last,
-             json_agg(json_build_array(position, first, count)) AS runs
-           FROM ${schema}.runs_from($1, $2) GROUP BY session
-         ) g
-       ) a, unnest(a.sessions, a.firsts, a.lasts, a.parts) AS r (session, first, last, runs)
-       LEFT JOIN ${schema}.sessions s ON s.number = r.session
-       LEFT JOIN LATERAL (
-         SELECT json_agg(json_build_array(position, line) ORDER BY position) AS rows
-         FROM ${schema}.events
-         WHERE session = r.session AND position >= r.first AND position <= (
-           SELECT min(position) FROM ${schema}.events WHERE session = r.session AND position >= r.last)
-       ) e ON true`,
-      [from, to],
-    );
-    return parseRows(partSchema, parts);
-  } catch (error) {
-    throw databaseFailure(error, "Reading all sessions");
-  }
+async function nextParts({ sql }: RowSource, from: number, to: number): Promise<readonly Part[]> {
+  return await sql.rows(partSchema, DOING)`
+    SELECT s.id, s.is_deleted, r.runs, e.rows
+    FROM (
+      SELECT array_agg(session) AS sessions, array_agg(first) AS firsts, array_agg(last) AS lasts, array_agg(runs) AS parts
+      FROM (
+        SELECT session, min(first) AS first, max(first + count - 1) AS last,
+          json_agg(json_build_array(position, first, count)) AS runs
+        FROM turnlog.runs_from(${from}, ${to}) GROUP BY session
+      ) g
+    ) a, unnest(a.sessions, a.firsts, a.lasts, a.parts) AS r (session, first, last, runs)
+    LEFT JOIN turnlog.sessions s ON s.number = r.session
+    LEFT JOIN LATERAL (
+      SELECT json_agg(json_build_array(position, line) ORDER BY position) AS rows
+      FROM turnlog.events
+      WHERE session = r.session AND position >= r.first AND position <= (
+        SELECT min(position) FROM turnlog.events WHERE session = r.session AND position >= r.last)
+    ) e ON true`;
 }
 
 interface StoredEvents {

@@ -7,9 +7,8 @@ import {
   type DeletedSession,
   type SessionEntry,
 } from "../../../events/index.ts";
-import { databaseFailure } from "../database/failures.ts";
-import { parseRows, position, type Sql } from "../database/rows.ts";
-import { linkOf } from "../heads/stored-sessions.ts";
+import { position, type Statements } from "../database/statements.ts";
+import { linkOf } from "../heads/heads.ts";
 
 const PAGE = 500;
 
@@ -25,12 +24,8 @@ const entrySchema = z.object({
 });
 
 /** By name, in the order of their characters. */
-export async function* listSessions(
-  sql: Sql,
-  schema: string,
-  prefix: string,
-): AsyncGenerator<SessionEntry> {
-  for await (const row of pages(sql, schema, prefix, false)) {
+export async function* listSessions(sql: Statements, prefix: string): AsyncGenerator<SessionEntry> {
+  for await (const row of pages(sql, prefix, false)) {
     const forkedFrom = linkOf(row);
     yield {
       session: row.id,
@@ -42,8 +37,8 @@ export async function* listSessions(
   }
 }
 
-export async function* deletedSessions(sql: Sql, schema: string): AsyncGenerator<DeletedSession> {
-  for await (const { id: session, revision, deleted_by, spent } of pages(sql, schema, "", true)) {
+export async function* deletedSessions(sql: Statements): AsyncGenerator<DeletedSession> {
+  for await (const { id: session, revision, deleted_by, spent } of pages(sql, "", true)) {
     const told = defined({ by: deleted_by ?? undefined });
     if (spent === null) yield { session, revision, ...told };
     else yield { session, revision, ...told, spent: jsonSchema.parse(JSON.parse(spent)) };
@@ -51,27 +46,16 @@ export async function* deletedSessions(sql: Sql, schema: string): AsyncGenerator
 }
 
 async function* pages(
-  sql: Sql,
-  schema: string,
+  sql: Statements,
   prefix: string,
   isDeleted: boolean,
 ): AsyncGenerator<z.infer<typeof entrySchema>> {
   let after = "";
   for (;;) {
-    let rows: readonly z.infer<typeof entrySchema>[];
-    try {
-      rows = parseRows(
-        entrySchema,
-        await sql.query(
-          `SELECT id, revision, created_at, updated_at, parent, parent_position, deleted_by, spent FROM ${schema}.sessions
-           WHERE id > $1 AND starts_with(id, $2) AND is_deleted = $3 AND revision > 0
-           ORDER BY id LIMIT ${PAGE}`,
-          [after, prefix, isDeleted],
-        ),
-      );
-    } catch (error) {
-      throw databaseFailure(error, "Listing sessions");
-    }
+    const rows = await sql.rows(entrySchema, "Listing sessions")`
+      SELECT id, revision, created_at, updated_at, parent, parent_position, deleted_by, spent FROM turnlog.sessions
+      WHERE id > ${after} AND starts_with(id, ${prefix}) AND is_deleted = ${isDeleted} AND revision > 0
+      ORDER BY id LIMIT ${PAGE}`;
     yield* rows;
     after = rows.at(-1)?.id ?? "";
     if (rows.length < PAGE) return;

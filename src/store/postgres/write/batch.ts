@@ -9,9 +9,8 @@ import {
   type NewEvent,
 } from "../../../events/index.ts";
 import type { EventRow, TakenRows } from "../../event-rows/index.ts";
-import { parseRows, position, type Sql } from "../database/rows.ts";
-import type { Head } from "../heads/stored-sessions.ts";
-import { storedId } from "./known-ids.ts";
+import { position, type Statements } from "../database/statements.ts";
+import type { Head } from "../heads/heads.ts";
 
 /** An append that has its positions and waits to be written. */
 export interface QueuedAppend {
@@ -105,8 +104,7 @@ export function newestRow({ taken }: CompleteShare): EventRow | undefined {
 
 /** All rows of a share are written, or none. `batch`: the row of the global order that this process wrote last. */
 export async function writeBatch(
-  sql: Sql,
-  schema: string,
+  sql: Statements,
   shares: readonly CompleteShare[],
   batch: number,
 ): Promise<Written> {
@@ -129,31 +127,14 @@ export async function writeBatch(
       ids.positions.push(at);
     }
   }
-  const answered = await sql.query(
-    `SELECT * FROM ${schema}.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
-    [
-      shares.map(({ head }) => head.session),
-      list(shares.map(({ base }) => base)),
-      list(shares.map(({ epoch }) => epoch ?? "NULL")),
-      list(shares.map(({ revision }) => revision)),
-      list(shares.map(({ createdAt }) => createdAt)),
-      list(shares.map(({ updatedAt }) => updatedAt)),
-      list(rows.sessions),
-      list(rows.positions),
-      // No line contains a line break: JSON escapes it.
-      rows.lines.join("\n"),
-      list(closed.sessions),
-      list(closed.moves),
-      list(open.sessions),
-      list(open.positions),
-      open.lines.join("\n"),
-      list(ids.sessions),
-      ids.ids,
-      list(ids.positions),
-      batch,
-    ],
-  );
-  const [written] = parseRows(writtenSchema, answered);
+  const [written] = await sql.rows(writtenSchema)`SELECT * FROM turnlog.append(
+    ${shares.map(({ head }) => head.session)}, ${list(shares.map(({ base }) => base))},
+    ${list(shares.map(({ epoch }) => epoch ?? "NULL"))}, ${list(shares.map(({ revision }) => revision))},
+    ${list(shares.map(({ createdAt }) => createdAt))}, ${list(shares.map(({ updatedAt }) => updatedAt))},
+    ${list(rows.sessions)}, ${list(rows.positions)}, ${linesOf(rows)},
+    ${list(closed.sessions)}, ${list(closed.moves)},
+    ${list(open.sessions)}, ${list(open.positions)}, ${linesOf(open)},
+    ${list(ids.sessions)}, ${ids.ids}, ${list(ids.positions)}, ${batch})`;
   if (written === undefined) return { outcomes: [], batch };
   let first = written.first_position;
   const outcomes = shares.map(({ base, revision }, index) => {
@@ -169,6 +150,16 @@ export async function writeBatch(
 /** The text of an array. The driver would escape each number as if it were a text. */
 function list(values: readonly (number | boolean | "NULL")[]): string {
   return `{${values.join(",")}}`;
+}
+
+/** No line contains a line break: JSON escapes it. */
+function linesOf({ lines }: RowArrays): string {
+  return lines.join("\n");
+}
+
+/** An id may hold any character, also the one that PostgreSQL's texts cannot: it is stored as JSON bytes. */
+export function storedId(id: string): Buffer {
+  return Buffer.from(JSON.stringify(id));
 }
 
 interface RowArrays {

@@ -8,9 +8,9 @@
  */
 
 import type { Appended } from "../../../events/index.ts";
-import { databaseFailure, isUnknownOutcome, sqlState, retrying } from "../database/failures.ts";
-import { type SqlPool, parseRows, position } from "../database/rows.ts";
-import type { Head } from "../heads/stored-sessions.ts";
+import { databaseFailure, isUnknownOutcome, sqlState } from "../database/failures.ts";
+import { type Database, position } from "../database/statements.ts";
+import type { Head } from "../heads/heads.ts";
 import {
   addTo,
   complete,
@@ -32,8 +32,9 @@ const WORTH_A_BATCH = 64;
 const DEADLOCK = "40P01";
 
 export interface CommitterOptions {
-  readonly pool: SqlPool;
-  readonly schema: string;
+  readonly sql: Database;
+  /** For statements that may run twice. */
+  readonly retrying: Database;
   readonly onRefused: (head: Head, appends: readonly QueuedAppend[]) => void;
   /** Called after each written batch, once its appends have resolved. */
   readonly onWritten: (sessions: readonly string[]) => void;
@@ -177,10 +178,9 @@ export class Committer {
   }
 
   async #written(lane: Lane, shares: readonly CompleteShare[]): Promise<Written> {
-    const { pool, schema } = this.#options;
     for (;;) {
       try {
-        return await writeBatch(pool, schema, shares, lane.row);
+        return await writeBatch(this.#options.sql, shares, lane.row);
       } catch (error) {
         // A circle after all, with another release: nothing of this batch was written.
         if (sqlState(error) !== DEADLOCK) throw error;
@@ -203,12 +203,12 @@ export class Committer {
   }
 
   async #failed(share: CompleteShare, error: unknown): Promise<void> {
-    const { pool, schema, onFailed } = this.#options;
     const { head } = share;
-    let failure = error;
+    const doing = `Appending to session ${head.session}`;
+    let failure = databaseFailure(error, doing);
     if (isUnknownOutcome(error)) {
       try {
-        const global = await isCommitted(retrying(pool), schema, share);
+        const global = await isCommitted(this.#options.retrying, doing, share);
         if (global !== undefined) return this.#accepted(share, global);
         // Nothing was written: what names its position may be written now, and only once.
         if (
@@ -219,9 +219,8 @@ export class Committer {
         failure = again;
       }
     }
-    const why = databaseFailure(failure, `Appending to session ${head.session}`);
-    for (const { answer } of this.#withdraw(share)) answer.reject(why);
-    onFailed(head);
+    for (const { answer } of this.#withdraw(share)) answer.reject(failure);
+    this.#options.onFailed(head);
   }
 
   /** The appends of a share and those behind it, which build on it. */
@@ -253,36 +252,24 @@ const globalSchema = z.object({ global: position });
 
 /** The global position of the share's first event; undefined if nothing of it was committed. */
 async function isCommitted(
-  pool: SqlPool,
-  schema: string,
+  database: Database,
+  doing: string,
   share: CompleteShare,
 ): Promise<number | undefined> {
   const { head, base, revision } = share;
-  return await pool.transaction(async (sql) => {
-    await sql.query(`SELECT 1 FROM ${schema}.sessions WHERE id = $1 FOR NO KEY UPDATE`, [
-      head.session,
-    ]);
-    const [found] = parseRows(
-      foundSchema,
-      await sql.query(
-        `SELECT s.number, e.line FROM ${schema}.sessions s
-         JOIN ${schema}.events e ON e.session = s.number AND e.position = $2
-         WHERE s.id = $1 AND NOT s.is_deleted`,
-        [head.session, revision],
-      ),
-    );
+  return await database.transaction(doing, async (sql) => {
+    await sql.run()`SELECT 1 FROM turnlog.sessions WHERE id = ${head.session} FOR NO KEY UPDATE`;
+    const [found] = await sql.rows(foundSchema)`SELECT s.number, e.line FROM turnlog.sessions s
+      JOIN turnlog.events e ON e.session = s.number AND e.position = ${revision}
+      WHERE s.id = ${head.session} AND NOT s.is_deleted`;
     if (found === undefined || found.line !== newestRow(share)?.row) return undefined;
     // Newest first: it was written a moment ago.
-    const [run] = parseRows(
+    const [run] = await sql.rows(
       globalSchema,
-      await sql.query(
-        `SELECT r.position + $2 - r.first AS global
-         FROM ${schema}.batches b, LATERAL ${schema}.runs_in(b.position, b.shares) r
-         WHERE r.session = $1 AND r.first <= $2 AND r.first + r.count > $2
-         ORDER BY b.position DESC LIMIT 1`,
-        [found.number, base + 1],
-      ),
-    );
+    )`SELECT r.position + ${base + 1}::bigint - r.first AS global
+      FROM turnlog.batches b, LATERAL turnlog.runs_in(b.position, b.shares) r
+      WHERE r.session = ${found.number} AND r.first <= ${base + 1} AND r.first + r.count > ${base + 1}
+      ORDER BY b.position DESC LIMIT 1`;
     return run?.global;
   });
 }

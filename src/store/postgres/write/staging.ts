@@ -12,6 +12,7 @@ import {
   idOf,
   type NewEvent,
 } from "../../../events/index.ts";
+import type { EventRow } from "../../event-rows/index.ts";
 import {
   checkRevision,
   idConflict,
@@ -19,10 +20,10 @@ import {
   rowsToAppend,
 } from "../../log-rules/append-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
-import { parseRows, position, type Sql } from "../database/rows.ts";
 import { sqlState } from "../database/failures.ts";
+import { position, type Statements } from "../database/statements.ts";
 import type { Heads } from "../heads/heads.ts";
-import { storedId } from "./known-ids.ts";
+import { storedId } from "./batch.ts";
 
 const numberSchema = z.object({ number: position });
 const publishedSchema = z.object({ first: position.nullable() });
@@ -30,118 +31,82 @@ const publishedSchema = z.object({ first: position.nullable() });
 const UNIQUE_VIOLATION = "23505";
 
 export interface StagingOptions {
-  readonly sql: Sql;
-  readonly schema: string;
+  readonly sql: Statements;
   readonly codec: Codec;
   readonly heads: Heads;
 }
 
 /** @throws TurnlogError as `EventLog.appendParts` */
 export async function appendStaged(
-  { sql, schema, codec, heads }: StagingOptions,
+  { sql, codec, heads }: StagingOptions,
   session: string,
   parts: AsyncIterable<readonly NewEvent[]>,
   { origin }: AppendOptions,
 ): Promise<Appended> {
-  const stored = await heads.stored(session);
-  if (stored.isDeleted) throw deletedError(session);
-  checkRevision({ session, revision: stored.revision }, "none");
-  await dropAbandoned(sql, schema);
-  const [row] = parseRows(
-    numberSchema,
-    await sql.query(
-      `INSERT INTO ${schema}.staged (number)
-       VALUES (nextval(pg_get_serial_sequence($1, 'number'))) RETURNING number`,
-      [`${schema}.sessions`],
-    ),
-  );
-  const number = row?.number ?? 0;
+  const assertNew = async (): Promise<void> => {
+    const { isDeleted, revision } = await heads.stored(session);
+    if (isDeleted) throw deletedError(session);
+    checkRevision({ session, revision }, "none");
+  };
+  await assertNew();
+  await sql.run()`
+    WITH gone AS (DELETE FROM turnlog.staged WHERE since < now() - interval '1 day' RETURNING number),
+    ids AS (DELETE FROM turnlog.event_ids WHERE session IN (SELECT number FROM gone))
+    DELETE FROM turnlog.events WHERE session IN (SELECT number FROM gone)`;
+  const [{ number } = { number: 0 }] = await sql.rows(numberSchema)`
+    INSERT INTO turnlog.staged (number)
+    VALUES (nextval(pg_get_serial_sequence('turnlog.sessions', 'number'))) RETURNING number`;
   let revision = 0;
-  let first: NewEvent | undefined;
-  let last: NewEvent | undefined;
+  let [created, updated] = [0, 0];
   try {
     for await (const part of parts) {
-      const rows = rowsToAppend(codec, { session, revision, isDeleted: false }, "any", part, {
-        origin,
-      });
-      await insert(sql, schema, number, session, part, revision, rows);
-      first ??= part[0];
-      last = part.at(-1) ?? last;
+      const known = { session, revision, isDeleted: false };
+      const rows = rowsToAppend(codec, known, "any", part, { origin });
+      await insert(sql, number, known, part, rows);
+      if (revision === 0) created = part[0]?.time ?? 0;
+      updated = part.at(-1)?.time ?? updated;
       revision += part.length;
     }
-    if (first === undefined || last === undefined) throw nothingToAppend({ session });
-    const [published] = parseRows(
-      publishedSchema,
-      await sql.query(`SELECT ${schema}.publish($1, $2, $3, $4, $5) AS first`, [
-        number,
-        session,
-        revision,
-        first.time,
-        last.time,
-      ]),
-    );
+    if (revision === 0) throw nothingToAppend({ session });
+    const [published] = await sql.rows(publishedSchema)`
+      SELECT turnlog.publish(${number}, ${session}, ${revision}, ${created}, ${updated}) AS first`;
     const global = published?.first ?? null;
-    if (global === null) {
-      const now = await heads.stored(session);
-      if (now.isDeleted) throw deletedError(session);
-      checkRevision({ session, revision: now.revision }, "none");
-    }
+    if (global === null) await assertNew();
     return { revision, position: (global ?? 0) + revision - 1, repeated: false };
   } catch (error) {
-    await drop(sql, schema, `number = ${number}`);
+    await sql.run()`
+      WITH gone AS (DELETE FROM turnlog.staged WHERE number = ${number}),
+      ids AS (DELETE FROM turnlog.event_ids WHERE session = ${number})
+      DELETE FROM turnlog.events WHERE session = ${number}`;
     throw error;
   }
 }
 
 async function insert(
-  sql: Sql,
-  schema: string,
+  sql: Statements,
   number: number,
-  session: string,
+  { session, revision }: { readonly session: string; readonly revision: number },
   part: readonly NewEvent[],
-  revision: number,
-  rows: readonly { readonly position: number; readonly row: string }[],
+  rows: readonly EventRow[],
 ): Promise<void> {
   const ids = part.flatMap((event, index) => {
     const id = idOf(event);
     return id === undefined ? [] : [{ id, position: revision + 1 + index }];
   });
   try {
-    await sql.query(
-      `WITH lines AS (
-         INSERT INTO ${schema}.events (session, position, line)
-         SELECT $1, p.position, l.line FROM unnest($2::bigint[]) WITH ORDINALITY AS p (position, n)
-         JOIN string_to_table($3, E'\\n') WITH ORDINALITY AS l (line, n) USING (n)
-       ), ids AS (
-         INSERT INTO ${schema}.event_ids (session, id, position, global_position)
-         SELECT $1, id, position, 0 FROM unnest($4::bytea[], $5::bigint[]) AS t (id, position)
-       ) UPDATE ${schema}.staged SET since = now() WHERE number = $1`,
-      [
-        number,
-        rows.map((row) => row.position),
-        rows.map(({ row }) => row).join("\n"),
-        ids.map(({ id }) => storedId(id)),
-        ids.map((one) => one.position),
-      ],
-    );
+    await sql.run()`
+      WITH lines AS (
+        INSERT INTO turnlog.events (session, position, line)
+        SELECT ${number}, p.position, l.line FROM unnest(${rows.map((row) => row.position)}::bigint[]) WITH ORDINALITY AS p (position, n)
+        JOIN string_to_table(${rows.map(({ row }) => row).join("\n")}, E'\\n') WITH ORDINALITY AS l (line, n) USING (n)
+      ), ids AS (
+        INSERT INTO turnlog.event_ids (session, id, position, global_position)
+        SELECT ${number}, id, position, 0
+        FROM unnest(${ids.map(({ id }) => storedId(id))}::bytea[], ${ids.map((one) => one.position)}::bigint[]) AS t (id, position)
+      ) UPDATE turnlog.staged SET since = now() WHERE number = ${number}`;
   } catch (error) {
     if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
-    throw idConflict(
-      { session },
-      "they are in it twice",
-      ids.map(({ id }) => id),
-    );
+    const twice = ids.map(({ id }) => id);
+    throw idConflict({ session }, "they are in it twice", twice);
   }
-}
-
-async function dropAbandoned(sql: Sql, schema: string): Promise<void> {
-  await drop(sql, schema, "since < now() - interval '1 day'");
-}
-
-async function drop(sql: Sql, schema: string, where: string): Promise<void> {
-  await sql.query(
-    `WITH gone AS (DELETE FROM ${schema}.staged WHERE ${where} RETURNING number),
-     ids AS (DELETE FROM ${schema}.event_ids WHERE session IN (SELECT number FROM gone))
-     DELETE FROM ${schema}.events WHERE session IN (SELECT number FROM gone)`,
-  );
 }
