@@ -106,7 +106,7 @@ const mayImport: Modules = {
     "store/postgres/read",
   ],
   "store/leveldb/format": [],
-  "store/leveldb/ownership": [],
+  "store/leveldb/ownership": ["events"],
   "store/leveldb/rows": ["events", "store/event-rows", "store/log-rules"],
   "store/leveldb/files": [
     "events",

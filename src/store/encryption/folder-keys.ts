@@ -10,7 +10,7 @@ import { dirname, join, resolve } from "node:path";
 import { TurnlogError, parseSessionId, segmentOf } from "../../events/index.ts";
 import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../folder/index.ts";
 import { check, name } from "../../validation/index.ts";
-import { jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
+import { jsonOf, keyLines, UNFINISHED, type KeyStore } from "./key-store.ts";
 
 /**
  * Keeps keys in a folder, which the first saved key creates. Only its owner can read the files (0600).
@@ -21,22 +21,17 @@ export function folderKeys(folder: string): KeyStore {
   check(name, folder, "folderKeys", { name: "folder" });
   const dir = resolve(folder);
   /** By the older name, since two writers would write into one draft, or move one file. */
-  const lines = new Map<string, Promise<unknown>>();
+  const lines = keyLines();
   const inLine = async <Result>(
     session: string,
     act: (path: string, older: string) => Promise<Result>,
   ): Promise<Result> => {
     if (session !== UNFINISHED) parseSessionId(session);
     const [path, older] = [pathOf(dir, session), pathOf(dir, session, OLDER_COLON)];
-    const acting = (lines.get(older) ?? Promise.resolve()).then(() => act(path, older));
-    const settled = acting.catch(() => {});
-    lines.set(older, settled);
     try {
-      return await acting;
+      return await lines(older, () => act(path, older));
     } catch (error) {
       throw failure(dir, session, error);
-    } finally {
-      if (lines.get(older) === settled) lines.delete(older);
     }
   };
   return {

@@ -57,6 +57,23 @@ export function unsavedKeys(keys: KeyStore): KeyStore {
   };
 }
 
+/** Runs work under a name when all earlier work under it has ended. */
+type Lines = <Result>(name: string, act: () => Promise<Result>) => Promise<Result>;
+
+export function keyLines(): Lines {
+  const lines = new Map<string, Promise<unknown>>();
+  return async (name, act) => {
+    const acting = (lines.get(name) ?? Promise.resolve()).then(act);
+    const settled = acting.catch(() => {});
+    lines.set(name, settled);
+    try {
+      return await acting;
+    } finally {
+      if (lines.get(name) === settled) lines.delete(name);
+    }
+  };
+}
+
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:
 import { z } from "zod";
 import { assertKnownFormat, TurnlogError, type EventLog } from "../../events/index.ts";
 import { check, optionsOf, thing } from "../../validation/index.ts";
-import { keyWrong, jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
+import { keyLines, keyWrong, jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
 
 /** The master keys of {@link masterKeys}: 32 bytes each. */
 export interface MasterKeyOptions {
@@ -86,18 +86,7 @@ export function masterKeys(keys: KeyStore, options: MasterKeyOptions): MasterKey
     [own, ...previous.map((one) => Buffer.from(one))].map((one) => [idOf(one), one]),
   );
   /** By name: a rotation must not save a key as it was before an erasure. */
-  const lines = new Map<string, Promise<unknown>>();
-
-  const inLine = async <Result>(name: string, act: () => Promise<Result>): Promise<Result> => {
-    const acting = (lines.get(name) ?? Promise.resolve()).then(act);
-    const settled = acting.catch(() => {});
-    lines.set(name, settled);
-    try {
-      return await acting;
-    } finally {
-      if (lines.get(name) === settled) lines.delete(name);
-    }
-  };
+  const inLine = keyLines();
   const save = (name: string, text: string): Promise<void> =>
     keys.save(name, wrapped(name, text, own, id));
 

@@ -4,7 +4,7 @@
  */
 
 import type { GlobalEvent, SessionEvent } from "../../events/index.ts";
-import { firstAbort, onAbort } from "../../shared/index.ts";
+import { firstAbort, OneByOne, onAbort } from "../../shared/index.ts";
 import type { LiveTail } from "./live-tail.ts";
 
 export interface Source {
@@ -23,62 +23,34 @@ export function subscription(
   from: number,
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<SessionEvent> {
-  const ended = new AbortController();
-  return singly(follow(open, from, [ended.signal, signal]), ended, signal);
+  const left = new AbortController();
+  return new Followed(follow(open, from, [left.signal, signal]), left, signal);
 }
 
-function singly(
-  pages: AsyncGenerator<readonly SessionEvent[], undefined>,
-  ended: AbortController,
-  signal: AbortSignal | undefined,
-): AsyncIterableIterator<SessionEvent> {
-  type Next = IteratorResult<SessionEvent, undefined>;
-  let page: readonly SessionEvent[] = [];
-  let index = 0;
-  let turning: Promise<Next> | undefined;
-  const next = (): Promise<Next> => {
-    if (turning !== undefined) return afterwards(turning);
-    const isLeft = ended.signal.aborted || signal?.aborted === true;
-    const value = isLeft ? undefined : page[index];
-    if (value !== undefined) {
-      index++;
-      return Promise.resolve({ done: false, value });
-    }
-    turning = turn().finally(() => {
-      turning = undefined;
-    });
-    return turning;
-  };
-  /** Answers a call that comes before the last answer, after that answer. */
-  const afterwards = async (before: Promise<Next>): Promise<Next> => {
-    await Promise.allSettled([before]);
-    return await next();
-  };
-  const turn = async (): Promise<Next> => {
-    const turned = await pages.next();
-    const [value] = turned.value ?? [];
-    if (turned.done === true || value === undefined) return { done: true, value: undefined };
-    page = turned.value;
-    index = 1;
-    return { done: false, value };
-  };
-  return {
-    next,
-    // A waiting generator cannot return: wake it first.
-    return: async () => {
-      ended.abort();
-      await pages.return(undefined);
-      return { done: true, value: undefined };
-    },
-    throw: async (error: unknown) => {
-      ended.abort();
-      await pages.throw(error);
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+/** The events of pages, until the follower leaves or its signal aborts. */
+class Followed<Item extends object> extends OneByOne<Item> {
+  readonly #left: AbortController;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(
+    pages: AsyncIterable<readonly Item[]>,
+    left: AbortController,
+    signal: AbortSignal | undefined,
+  ) {
+    super(pages);
+    this.#left = left;
+    this.#signal = signal;
+  }
+
+  override next(): Promise<IteratorResult<Item, undefined>> {
+    return this.#signal?.aborted === true ? this.return() : super.next();
+  }
+
+  /** A waiting generator cannot return: wake it first. */
+  override async return(): Promise<IteratorResult<Item, undefined>> {
+    this.#left.abort();
+    return await super.return();
+  }
 }
 
 async function* follow(
@@ -145,31 +117,15 @@ export function globalSubscription(
   from: number,
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<GlobalEvent> {
-  const ended = new AbortController();
-  const events = followAll(source, from, [ended.signal, source.closing, signal]);
-  return {
-    next: () => events.next(),
-    // A waiting generator cannot return: wake it first.
-    return: async () => {
-      ended.abort();
-      await events.return(undefined);
-      return { done: true, value: undefined };
-    },
-    throw: async (error: unknown) => {
-      ended.abort();
-      return await events.throw(error);
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  const left = new AbortController();
+  return new Followed(followAll(source, from, [left.signal, source.closing, signal]), left, signal);
 }
 
 async function* followAll(
   { written, more, notify, closing, read, begin, release }: GlobalSource,
   from: number,
   ends: readonly (AbortSignal | undefined)[],
-): AsyncGenerator<GlobalEvent, undefined> {
+): AsyncGenerator<readonly GlobalEvent[], undefined> {
   // Nothing is held for a follower that reads nothing.
   using first = firstAbort(...ends);
   const end = first.signal;
@@ -188,7 +144,7 @@ async function* followAll(
       for await (const event of read(next, to)) {
         if (end.aborted) return;
         next = event.position + 1;
-        yield event;
+        yield [event];
       }
       // If nothing was read, those sessions are deleted.
       next = to + 1;

@@ -1,20 +1,6 @@
 /** Snapshots as text with a checksum. A snapshot is a cache: one that cannot be read counts as missing. */
 
-import { z } from "zod";
-import {
-  checksum,
-  CHECKSUM_LENGTH,
-  isIntact,
-  jsonSchema,
-  type Snapshot,
-} from "../../events/index.ts";
-
-const snapshotSchema = z.object({
-  projection: z.string(),
-  version: z.number(),
-  position: z.int().nonnegative(),
-  state: jsonSchema,
-});
+import { checksum, CHECKSUM_LENGTH, isIntact, type Snapshot } from "../../events/index.ts";
 
 /** Not of a session: a fork may get the row of its source. */
 const place = { session: "", position: 0 };
@@ -33,8 +19,26 @@ export function snapshotIn(row: string): Snapshot | undefined {
 /** The snapshot of JSON without a checksum. */
 export function parsedSnapshot(json: string): Snapshot | undefined {
   try {
-    return snapshotSchema.safeParse(JSON.parse(json)).data;
+    const value: unknown = JSON.parse(json);
+    return isSnapshot(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Written by hand: opening a session reads a few, and a zod schema costs more at its first use. */
+export function isSnapshot(value: unknown): value is Snapshot {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "projection" in value &&
+    typeof value.projection === "string" &&
+    "version" in value &&
+    typeof value.version === "number" &&
+    "position" in value &&
+    Number.isSafeInteger(value.position) &&
+    Number(value.position) >= 0 &&
+    "state" in value &&
+    value.state !== undefined
+  );
 }

@@ -6,7 +6,6 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { addAbortListener } from "node:events";
 import { existsSync, realpathSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { connect, type Socket, type Server } from "node:net";
@@ -23,8 +22,7 @@ import {
   greetingOf,
   type Greeting,
   type StoreService,
-  LONGEST_GREETING,
-  readGreeting,
+  greetingOn,
   askAt,
   listenAt,
   kernelAddress,
@@ -270,27 +268,16 @@ async function connectToOwner(path: string, signal: AbortSignal): Promise<OwnerC
 }
 
 async function greeted(socket: Socket, signal: AbortSignal): Promise<OwnerConnection> {
-  const { promise, resolve, reject } = Promise.withResolvers<OwnerConnection>();
-  let text = "";
-  const read = (bytes: Buffer): void => {
-    text += bytes.toString("utf8");
-    if (!text.includes("\n") && text.length <= LONGEST_GREETING) return;
-    const greeting = readGreeting(text.split("\n", 1)[0] ?? "");
-    if (greeting === undefined) resolve({ kind: "gone" });
-    else if (greeting.serves !== undefined) resolve({ kind: "serving", greeting, socket });
-    else resolve({ kind: greeting.isPassing === true ? "passing" : "alone", greeting });
-  };
-  const close = (): void => resolve({ kind: "gone" });
-  const giveUp = (): void => resolve({ kind: "silent" });
-  const fail = (error: NodeJS.ErrnoException): void => {
-    const isGone = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(error.code ?? "");
-    if (isGone) close();
-    else reject(error);
-  };
-  socket.on("data", read).on("close", close).on("error", fail);
-  using _ = addAbortListener(signal, giveUp);
-  const connection = await promise;
-  socket.off("data", read).off("close", close).off("error", fail);
+  let connection: OwnerConnection = { kind: "gone" };
+  try {
+    const greeting = await greetingOn(socket, signal);
+    if (greeting?.serves !== undefined) connection = { kind: "serving", greeting, socket };
+    else if (greeting !== undefined)
+      connection = { kind: greeting.isPassing === true ? "passing" : "alone", greeting };
+    else if (signal.aborted) connection = { kind: "silent" };
+  } catch (error) {
+    if (!hasCode(error, "ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE")) throw error;
+  }
   if (connection.kind !== "serving") socket.destroy();
   return connection;
 }

@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { addAbortListener } from "node:events";
 import { createServer, connect, type Server, type Socket } from "node:net";
 import {
   mkdtempSync,
@@ -17,6 +18,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { hasCode } from "../../../events/index.ts";
 
 /** Later versions only add fields. What follows the greeting may change with the version. */
 const PROTOCOL = "turnlog/1";
@@ -71,7 +73,7 @@ export type Answer =
 
 /** Milliseconds to wait for a greeting. An owner without one still counts as alive. */
 const PATIENCE = 1000;
-export const LONGEST_GREETING = 4096;
+const LONGEST_GREETING = 4096;
 
 /** @throws the system's error, `EADDRINUSE` where somebody listens already */
 export async function listenAt(
@@ -106,42 +108,48 @@ function lineOf(greeting: Greeting): string {
   return `${JSON.stringify(greeting)}\n`;
 }
 
-function isAnswer({ code }: NodeJS.ErrnoException): boolean {
-  return code === "EAGAIN" || code === "ECONNRESET" || code === "EPIPE";
-}
-
 /** @throws the system's error when it does not show whether somebody listens */
 export async function askAt(address: string): Promise<Answer> {
-  return await new Promise((resolve, reject) => {
-    const socket = connect(address);
-    let text = "";
-    let isConnected = false;
-    const end = (): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve({ kind: "alive", greeting: readGreeting(text.split("\n", 1)[0] ?? "") });
-    };
-    const timer = setTimeout(end, PATIENCE);
-    socket.setEncoding("utf8");
-    socket.on("connect", () => {
-      isConnected = true;
-    });
-    socket.on("data", (piece: string) => {
-      text += piece;
-      if (text.includes("\n") || text.length > LONGEST_GREETING) end();
-    });
-    socket.on("end", end);
-    socket.on("error", (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer);
-      if (isConnected || isAnswer(error)) end();
-      else if (error.code === "ENOENT") resolve({ kind: "none" });
-      else if (error.code === "ECONNREFUSED") resolve({ kind: "refused" });
-      else reject(error);
-    });
-  });
+  const socket = connect(address);
+  try {
+    return { kind: "alive", greeting: await greetingOn(socket, AbortSignal.timeout(PATIENCE)) };
+  } catch (error) {
+    if (hasCode(error, "EAGAIN", "ECONNRESET", "EPIPE"))
+      return { kind: "alive", greeting: undefined };
+    if (hasCode(error, "ENOENT")) return { kind: "none" };
+    if (hasCode(error, "ECONNREFUSED")) return { kind: "refused" };
+    throw error;
+  } finally {
+    socket.destroy();
+  }
 }
 
-export function readGreeting(line: string): Greeting | undefined {
+/**
+ * The greeting of whoever listens; undefined if none has come when the connection ends or the signal aborts. The socket
+ * has nothing else on it until the first request.
+ * @throws the system's error if nobody was reached
+ */
+export async function greetingOn(
+  socket: Socket,
+  signal: AbortSignal,
+): Promise<Greeting | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let [text, isReached] = ["", false];
+  const reach = (): void => void (isReached = true);
+  const read = (bytes: Buffer): void => {
+    text += bytes.toString("utf8");
+    if (text.includes("\n") || text.length > LONGEST_GREETING) resolve();
+  };
+  const end = (): void => resolve();
+  const fail = (error: Error): void => (isReached ? resolve() : reject(error));
+  socket.once("connect", reach).on("data", read).on("close", end).on("error", fail);
+  using _ = addAbortListener(signal, end);
+  await promise;
+  socket.off("data", read).off("close", end).off("error", fail);
+  return readGreeting(text.split("\n", 1)[0] ?? "");
+}
+
+function readGreeting(line: string): Greeting | undefined {
   try {
     return greetingSchema.safeParse(JSON.parse(line), { jitless: true }).data;
   } catch (error) {

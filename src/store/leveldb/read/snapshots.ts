@@ -1,6 +1,7 @@
 /** Rows of snapshots. A snapshot is a cache: an unreadable one is ignored. */
 
 import type { Snapshot } from "../../../events/index.ts";
+import { isSnapshot } from "../../log-rules/snapshot-rows.ts";
 import type { Database } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
 import { snapshotKey, sessionIn } from "../rows/keys.ts";
@@ -78,21 +79,4 @@ export class SnapshotReader {
 function checkedSnapshot(key: string, row: string): Snapshot | undefined {
   const value = rowContent(key, row);
   return isSnapshot(value) ? value : undefined;
-}
-
-/** Written by hand: opening a session reads a few, and a zod schema costs more at its first use. */
-function isSnapshot(value: unknown): value is Snapshot {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "projection" in value &&
-    typeof value.projection === "string" &&
-    "version" in value &&
-    typeof value.version === "number" &&
-    "position" in value &&
-    Number.isSafeInteger(value.position) &&
-    Number(value.position) >= 0 &&
-    "state" in value &&
-    value.state !== undefined
-  );
 }
