@@ -3,6 +3,7 @@
 import { z } from "zod";
 import {
   type BlobSource,
+  type CollectedBlobs,
   type CollectOptions,
   type PutOptions,
   referredBlob,
@@ -93,9 +94,12 @@ export async function collected(
 
 // Holds on blobs that no event refers to yet, so that no collection removes them. Shared by all blob stores.
 
-export interface BlobCollection extends Disposable {
-  /** Runs a removal, unless the blob is held. A later put of the blob waits for it. */
-  remove(sha256: string, removal: () => Promise<void>): Promise<boolean>;
+/** What a collection needs of a store. */
+interface CollectedStore {
+  names(): Promise<Iterable<string>>;
+  /** Undefined if there is no such blob. */
+  sizeOf(sha256: string): Promise<number | undefined>;
+  remove(sha256: string): Promise<void>;
 }
 
 export class BlobHolds {
@@ -158,28 +162,35 @@ export class BlobHolds {
     };
   }
 
-  /** Begins a collection. It spares every blob that is held now or later. */
-  collection(): BlobCollection {
+  /** Removes unused blobs, but none that is held now or later. A put of one that is being removed waits for it. */
+  async collect(
+    used: () => Promise<ReadonlySet<string>>,
+    { among }: CollectOptions,
+    store: CollectedStore,
+  ): Promise<CollectedBlobs> {
     const spared = new Set(this.#held.keys());
     this.#collections.add(spared);
-    return {
-      remove: async (sha256, removal) => {
-        if (this.#copies > 0 || spared.has(sha256)) return false;
+    try {
+      const candidates = new Set(among ?? (await store.names()));
+      const live = await used();
+      const gone = { removed: 0, bytes: 0 };
+      for (const sha256 of candidates) {
+        const size = live.has(sha256) ? undefined : await store.sizeOf(sha256);
         // Of two collections at once, one removes the blob.
-        if (this.#leaving.has(sha256)) return false;
-        const leaving = Promise.withResolvers<void>();
-        this.#leaving.set(sha256, leaving.promise);
-        try {
-          await removal();
-          return true;
-        } finally {
-          this.#leaving.delete(sha256);
-          leaving.resolve();
-        }
-      },
-      [Symbol.dispose]: () => {
-        this.#collections.delete(spared);
-      },
-    };
+        const isKept = this.#copies > 0 || spared.has(sha256) || this.#leaving.has(sha256);
+        if (size === undefined || isKept) continue;
+        const leaving = store.remove(sha256).finally(() => this.#leaving.delete(sha256));
+        this.#leaving.set(
+          sha256,
+          leaving.catch(() => {}),
+        );
+        await leaving;
+        gone.removed += 1;
+        gone.bytes += size;
+      }
+      return gone;
+    } finally {
+      this.#collections.delete(spared);
+    }
   }
 }

@@ -125,25 +125,12 @@ class FolderBlobs implements BlobStore {
     options: CollectOptions = {},
   ): Promise<CollectedBlobs> {
     check(collectSchema, options, "collect", { name: "options" });
-    const { among } = options;
-    using collection = this.#holds.collection();
     await this.#sweep();
-    const candidates = new Set(
-      among ?? (await Array.fromAsync(this.list())).map(({ sha256 }) => sha256),
-    );
-    const live = await used();
-    let removed = 0;
-    let bytes = 0;
-    for (const sha256 of candidates) {
-      if (live.has(sha256)) continue;
-      const size = await this.#sizeOf(sha256);
-      if (size === undefined) continue;
-      if (!(await collection.remove(sha256, () => rm(this.#pathOf(sha256), { force: true }))))
-        continue;
-      removed += 1;
-      bytes += size;
-    }
-    return { removed, bytes };
+    return await this.#holds.collect(used, options, {
+      names: () => Array.fromAsync(this.list(), ({ sha256 }) => sha256),
+      sizeOf: (sha256) => this.#sizeOf(sha256),
+      remove: (sha256) => rm(this.#pathOf(sha256), { force: true }),
+    });
   }
 
   hold(among?: Iterable<string>): Disposable {

@@ -54,23 +54,11 @@ export function memoryBlobs(): BlobStore {
 
     async collect(used, options = {}) {
       check(collectSchema, options, "collect", { name: "options" });
-      const { among } = options;
-      using collection = holds.collection();
-      const candidates = [...new Set(among ?? contents.keys())];
-      const live = await used();
-      let removed = 0;
-      let bytes = 0;
-      for (const sha256 of candidates) {
-        const content = contents.get(sha256);
-        if (content === undefined || live.has(sha256)) continue;
-        const isGone = await collection.remove(sha256, async () => {
-          contents.delete(sha256);
-        });
-        if (!isGone) continue;
-        removed += 1;
-        bytes += content.byteLength;
-      }
-      return { removed, bytes };
+      return await holds.collect(used, options, {
+        names: async () => contents.keys(),
+        sizeOf: async (sha256) => contents.get(sha256)?.byteLength,
+        remove: async (sha256) => void contents.delete(sha256),
+      });
     },
 
     hold: (among) => (among === undefined ? holds.holdAll() : holds.holdNamed(among)),

@@ -6,23 +6,35 @@ describe("holding a blob", () => {
   it("waits until a removal of it that is under way is over: what is stored then stays", async () => {
     const holds = new BlobHolds();
     const removal = Promise.withResolvers<void>();
-    using collection = holds.collection();
+    const begun = Promise.withResolvers<void>();
     const told: string[] = [];
-    const removed = collection.remove("a", async () => {
+    const collect = (remove: (sha256: string) => Promise<void>) =>
+      holds.collect(
+        async () => new Set(),
+        {},
+        {
+          names: async () => ["a", "b"],
+          sizeOf: async () => 1,
+          remove,
+        },
+      );
+    using other = await holds.hold({ sha256: "b", bytes: 1 });
+    const collected = collect(async () => {
+      begun.resolve();
       await removal.promise;
       told.push("removed");
     });
+    await begun.promise;
     const held = holds.hold({ sha256: "a", bytes: 1 }).then((one) => {
       told.push("held");
       return one;
     });
-    using other = await holds.hold({ sha256: "b", bytes: 1 });
-    expect(told).toEqual([]);
+    expect([told, other.sha256]).toEqual([[], "b"]);
     removal.resolve();
-    expect(await removed).toBe(true);
+    expect(await collected).toEqual({ removed: 1, bytes: 1 });
     using _ = await held;
     expect(told).toEqual(["removed", "held"]);
-    expect(await collection.remove("a", async () => {})).toBe(false);
-    expect(await collection.remove(other.sha256, async () => {})).toBe(false);
+    const again = await collect(async () => void told.push("removed again"));
+    expect([again.removed, told.length]).toEqual([0, 2]);
   });
 });
