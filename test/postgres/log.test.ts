@@ -9,6 +9,7 @@ import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import {
   alone,
   eventLogContract,
+  forked,
   inboxContract,
   ownershipContract,
 } from "../../src/testing/index.ts";
@@ -48,6 +49,19 @@ eventLogContract("on PostgreSQL", {
 async function silence(log: EventLog): Promise<void> {
   await runSql(server.connectionString, `DELETE FROM ${schemas.get(log)}.nodes`);
 }
+
+it("an altered event keeps its session from being deleted: it is no good one of the fork that shares it", async () => {
+  await using log = await open();
+  await log.append("s", "none", [alone(1), alone(2)]);
+  await log.fork("f", [forked("s", 2)]);
+  await runSql(
+    server.connectionString,
+    `UPDATE ${schemas.get(log)}.events SET line = replace(line, 'text 1', 'text 7') WHERE position = 1`,
+  );
+  const refused = log.delete("s", { forks: "copy" });
+  await expect(refused).rejects.toMatchObject({ code: "LOG_DAMAGED", session: "s", position: 1 });
+  expect(await log.revision("s")).toBe(2);
+});
 
 it("a session that was left unfinished is due until it is deleted", async () => {
   await using log = await open();

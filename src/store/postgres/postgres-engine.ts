@@ -6,7 +6,6 @@ import { Following, type Engine } from "../engine/index.ts";
 import { queuedEvents } from "../event-rows/index.ts";
 import { closedError, deletedError } from "../log-rules/log-errors.ts";
 import { PostgresBlobs } from "./blobs/postgres-blobs.ts";
-import { databaseFailure } from "./database/failures.ts";
 import { Database, retrying } from "./database/statements.ts";
 import { Heads, type Head } from "./heads/heads.ts";
 import { Claims } from "./nodes/claims.ts";
@@ -19,7 +18,6 @@ import { deletedSessions, listSessions } from "./upkeep/session-list.ts";
 import { postgresCursors, postgresSnapshots } from "./upkeep/snapshots.ts";
 import { Appender, fork } from "./write/appender.ts";
 import { Committer } from "./write/committer.ts";
-import { appendStaged } from "./write/staging.ts";
 
 export interface PostgresEngineOptions {
   readonly listen: boolean;
@@ -101,15 +99,6 @@ export function postgresEngine(database: Database, options: PostgresEngineOption
 
     append: (session, expected, events, given) =>
       appender.append(heads.of(session), expected, events, given),
-
-    appendParts: (session, parts, given) =>
-      alone(heads.of(session), () =>
-        appendStaged({ sql: database, codec, heads }, session, parts, given).catch(
-          (error: unknown) => {
-            throw databaseFailure(error, `Importing session ${session}`);
-          },
-        ),
-      ).finally(() => wrote(session)),
 
     fork: (session, link, events) =>
       fork({ sql: database, codec, heads, appender, committer }, session, link, events).finally(

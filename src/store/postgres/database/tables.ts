@@ -11,7 +11,6 @@
  *   cursors    the positions of consumers
  *   commands   what sessions are asked to do, for the process that runs them
  *   blobs      large content by its SHA-256; blob_holds: what no collection may remove
- *   staged     sessions that are being imported: their events are visible when the last one is written
  */
 
 /** `schema`: a quoted name. */
@@ -77,11 +76,6 @@ CREATE TABLE ${schema}.snapshots (
   PRIMARY KEY (session, projection)
 );
 
-CREATE TABLE ${schema}.staged (
-  number bigint PRIMARY KEY,
-  since timestamptz NOT NULL DEFAULT now()
-);
-
 CREATE TABLE ${schema}.nodes (
   id text COLLATE "C" PRIMARY KEY,
   expires_at timestamptz NOT NULL
@@ -106,27 +100,6 @@ CREATE INDEX commands_unanswered ON ${schema}.commands (session) WHERE answer IS
 `;
 
 const sessionFunctions = (schema: string): string => `
--- Makes a staged session visible: all its events or none. Answers null if the session exists or was deleted.
-CREATE FUNCTION ${schema}.publish(
-  p_number bigint, p_id text, p_revision bigint, p_created double precision, p_updated double precision
-) RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '30s' AS $$
-DECLARE
-  v_first bigint;
-BEGIN
-  INSERT INTO ${schema}.sessions AS s (number, id, revision, created_at, updated_at)
-  VALUES (p_number, p_id, p_revision, p_created, p_updated)
-  ON CONFLICT (id) DO UPDATE SET number = p_number, revision = p_revision,
-    created_at = p_created, updated_at = p_updated
-  WHERE s.revision = 0 AND NOT s.is_deleted;
-  IF NOT FOUND THEN RETURN NULL; END IF;
-  v_first := ${schema}.positions_for(p_revision);
-  PERFORM ${schema}.note_runs(0, v_first, p_revision, ARRAY[p_number], ARRAY[0::bigint], ARRAY[p_revision]);
-  UPDATE ${schema}.event_ids SET global_position = v_first + position - 1 WHERE session = p_number;
-  DELETE FROM ${schema}.staged WHERE number = p_number;
-  RETURN v_first;
-END
-$$;
-
 -- The last global position up to which nothing is still being committed. An append holds the lock in
 -- shared mode from before it takes a position until its commit, so in exclusive mode none is under way.
 CREATE FUNCTION ${schema}.horizon() RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '30s' AS $$
