@@ -5,7 +5,7 @@ export { createRuntime } from "./create-runtime.ts";
 export type { SharedStore } from "./opened-store.ts";
 export type { CompactionPreview } from "./prompt/compaction-end.ts";
 export type { ContextFigures } from "./prompt/context-figures.ts";
-export { keepingBill, readStoreBill } from "./figures/read-store-bill.ts";
+export { keepingBill, readStoreBill } from "./figures/bill-model.ts";
 export { dueAt, type LoggedContext, readContext } from "./prompt/logged-context.ts";
 export { afterOverflow } from "./prompt/pipeline.ts";
 export { compaction } from "./prompt/compaction-end.ts";

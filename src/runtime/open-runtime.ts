@@ -26,8 +26,7 @@ import {
 } from "../media/index.ts";
 import type { AgentRegistry } from "./live/agent-registry.ts";
 import type { FinishedLogin, OpenMcpServers } from "../mcp/index.ts";
-import { redactHere } from "./elsewhere/live-redaction.ts";
-import { deleteLive, type UpkeepHost } from "./elsewhere/live-upkeep.ts";
+import { redactHere, deleteLive, type UpkeepHost } from "./elsewhere/live-upkeep.ts";
 import {
   inbox,
   listSessions,
@@ -82,7 +81,7 @@ import { subAgentRunner } from "./live/sub-agents.ts";
 import { SessionInbox } from "./elsewhere/inbox.ts";
 import type { Session } from "./api/session.ts";
 import { BillModel } from "./figures/bill-model.ts";
-import { type Circuit, Circuits } from "./model/circuits.ts";
+import { type Circuit, Circuits } from "./model/failover.ts";
 import { SpendingLedger } from "./figures/spending-ledger.ts";
 import { billRows, type BillQuery, type BillRow } from "../context/index.ts";
 

@@ -21,18 +21,16 @@ import type { SessionSummary } from "../projections/index.ts";
 import { heldInput, receiveInput, type Attaching, type UserInput } from "../media/index.ts";
 import { withFullStop } from "../shared/index.ts";
 import { forkSession } from "../archive/index.ts";
-import { cancelAbandoned } from "./live/abandoned-turns.ts";
-import type { AgentRegistry } from "./live/agent-registry.ts";
+import { cancelAbandoned, agentOf, assertChildOf } from "./live/sub-agents.ts";
+import type { AgentRegistry, SessionAgent } from "./live/agent-registry.ts";
 import { isBack, type OpenSessionOptions } from "./api/runtime.ts";
 import { openSessionSchema } from "./api/runtime-schema.ts";
-import { agentOf, assertChildOf } from "./live/sub-agents.ts";
 import { type RuntimeSettings, asWarning } from "./api/runtime-options.ts";
 import type { Session } from "./api/session.ts";
 import { sessionExecution, type Execute, type SessionHost } from "./commands/execution.ts";
 import { give, sessionHandle, type HandleHost } from "./commands/handle.ts";
 import type { Opening, LiveSession } from "./live/live-session.ts";
 import type { SessionActor } from "./session/actor.ts";
-import type { SessionAgent } from "./live/agent-of-session.ts";
 import type { LiveSessions } from "./live/live-sessions.ts";
 import {
   assertIdle,

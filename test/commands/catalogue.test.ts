@@ -41,7 +41,7 @@ it("has each method of a session once, with its arguments in their order", async
   expect(all).toHaveLength(Object.keys(described).length);
   expect(described).toEqual({
     ...(await methodsOf("runtime/api/session.ts", "Session")),
-    ...(await methodsOf("runtime/api/program-events.ts", "ProgramEvents")),
+    ...(await methodsOf("runtime/api/session.ts", "ProgramEvents")),
   });
 });
 

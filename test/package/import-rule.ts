@@ -355,6 +355,7 @@ const mayImport: Modules = {
   ],
   "runtime/elsewhere": [
     "events",
+    "projections",
     "shared",
     "agent",
     "state",

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { RuntimeMetrics } from "../../src/runtime/figures/runtime-metrics.ts";
-import { Circuits } from "../../src/runtime/model/circuits.ts";
+import { Circuits } from "../../src/runtime/model/failover.ts";
 import { eventsPage, eventsPath } from "./events-page.ts";
 import { referencePage, referencePath } from "./reference-page.ts";
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { scriptedModel, type ScriptedModel } from "../../src/models/index.ts";
-import { Circuits } from "../../src/runtime/model/circuits.ts";
+import { Circuits } from "../../src/runtime/model/failover.ts";
 import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
 import { modelOf, refusal } from "../support/failing-models.ts";

@@ -9,7 +9,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { expect, it } from "vitest";
 import { createRuntime, openMemoryLog } from "../../src/public/index.ts";
-import { emptyReplyKind } from "../../src/runtime/model/reply-end.ts";
+import { emptyReplyKind } from "../../src/runtime/model/provider-failure.ts";
 import type { Timer } from "../../src/shared/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { replay } from "../../src/replay/index.ts";

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Agent } from "../../src/agent/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, openMemoryLog, verifySession } from "../../src/public/index.ts";
-import { thinkingSettings } from "../../src/runtime/model/reasoning-loop.ts";
+import { thinkingSettings } from "../../src/runtime/model/call-request.ts";
 import { patience } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";

@@ -44,7 +44,7 @@ import type {
   StoreOptions,
   TestingOptions,
 } from "./runtime-options.ts";
-import type { CircuitBreaker } from "../model/circuits.ts";
+import type { CircuitBreaker } from "../model/failover.ts";
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
 import { checkToolNames } from "./named-tools.ts";
 import { metadataSchema, shortText, signal } from "../../commands/index.ts";

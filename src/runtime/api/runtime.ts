@@ -21,7 +21,7 @@ import type {
 } from "../../archive/index.ts";
 import type { DeletionOptions } from "../../commands/index.ts";
 import type { BillQuery, BillRow } from "../../context/index.ts";
-import type { Circuit } from "../model/circuits.ts";
+import type { Circuit } from "../model/failover.ts";
 import type { Consumer, ConsumeOptions, ConsumerHandler } from "./consumers.ts";
 import type { Session } from "./session.ts";
 import type {

@@ -16,16 +16,12 @@ import {
 } from "../../commands/index.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Session } from "../api/session.ts";
+import type { RewindHost } from "./rewinds.ts";
 import { clientEnding } from "../tools/client-output.ts";
-import { endAbandoned, isAbandoned } from "../live/abandoned-turns.ts";
+import { endAbandoned, isAbandoned } from "../live/sub-agents.ts";
 
-interface AnswersHost {
-  readonly log: EventLog;
-  readonly live: LiveSessions;
-  /** The live actor of a session that is not closed, ready for a step. */
-  readonly openActor: (command: string) => Promise<SessionActor>;
-  /** The position of the command's event, if a process executed it. */
-  readonly executed: () => Promise<number | undefined>;
+interface AnswersHost extends Pick<RewindHost, "log" | "live" | "openActor" | "executed"> {
+  /** Of the command. */
   readonly eventId: string | undefined;
 }
 

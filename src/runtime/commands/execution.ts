@@ -12,8 +12,12 @@ import {
   type RecoveryPolicy,
   type SessionEvent,
   type EventSchemas,
+  checkedAppData,
+  isAppType,
+  isRedacted,
+  type AppEventType,
 } from "../../events/index.ts";
-import { acceptedAt, type Projection } from "../../projections/index.ts";
+import { acceptedAt, type Projection, appendedAt } from "../../projections/index.ts";
 import {
   assertIdle,
   assertNotClosed,
@@ -29,7 +33,7 @@ import {
   type ForkOptions,
   type Preparing,
 } from "../../commands/index.ts";
-import { commandEventId, executedAt } from "../session/command-outcome.ts";
+import { commandEventId, executedAt } from "../elsewhere/forwarded-commands.ts";
 import { createTurn, type Turn } from "../session/turn.ts";
 import { outcomeOf, restOf, startOf, turnRemains } from "../session/turn-outcome.ts";
 import type { SessionActor } from "../session/actor.ts";
@@ -53,12 +57,12 @@ import {
 import type { Redacted, RedactionTarget, RedactOptions } from "../../archive/index.ts";
 import { equippedActor, readyActor } from "../live/ready-actor.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
-import type { Session } from "../api/session.ts";
-import { sessionRewinds, type TurnPlace } from "./rewinds.ts";
-import { sessionAppend } from "./append.ts";
+import type { Session, ProgramEvents } from "../api/session.ts";
+import { sessionRewinds, type RewindHost, type TurnPlace } from "./rewinds.ts";
 import { sessionAnswers } from "./answers.ts";
 import { sessionSending } from "./sending.ts";
-import type { ProgramEvents } from "../api/program-events.ts";
+import { isDeepStrictEqual } from "node:util";
+import { nearestName } from "../../validation/index.ts";
 
 export interface SessionHost extends Preparing {
   readonly log: EventLog;
@@ -290,15 +294,9 @@ function noSubAgent(session: string, given: string): TurnlogError {
 
 // `Session.project` and `Session.follow`: a user's projections of a live session.
 
-interface ProjectionHost {
-  readonly log: EventLog;
-  readonly live: LiveSessions;
-  readonly onWarning: (error: TurnlogError) => void;
-}
-
 function sessionProjected(
   session: string,
-  { log, live, onWarning }: ProjectionHost,
+  { log, live, onWarning }: SessionHost,
 ): Pick<ProgramEvents<EventSchemas>, "project" | "follow"> {
   const reader: ProjectionReader = {
     log,
@@ -331,14 +329,7 @@ function sessionProjected(
 
 // The methods of a session on its context: its figures, now or earlier, previews, and compaction on request.
 
-interface ContextHost {
-  readonly log: EventLog;
-  readonly live: LiveSessions;
-  /** The live actor of a session that is not closed. */
-  readonly openActor: (command: string) => Promise<SessionActor>;
-  readonly command: string | undefined;
-  readonly executed: () => Promise<number | undefined>;
-}
+type ContextHost = Pick<RewindHost, "log" | "live" | "openActor" | "command" | "executed">;
 
 function sessionContext(
   id: string,
@@ -394,4 +385,57 @@ function sessionContext(
       return actor.prompts.figures(await stateAt(log, id, position));
     },
   };
+}
+
+// `Session.append`: events of the user's own program in the log of a session. The machine does not see them.
+
+function sessionAppend(
+  session: string,
+  { log, live, events }: SessionHost,
+): Pick<ProgramEvents<EventSchemas>, "append"> {
+  return {
+    async append(type, given, { id } = {}) {
+      const data = checkedAppData(definedIn(events, type, session), type, given);
+      const actor = await live.actor(session);
+      const known = id === undefined ? undefined : appendedAt(actor.state.appended, id);
+      if (known !== undefined) {
+        await actor.durable();
+        const [event] = await log.readAt(session, [known]);
+        const isSame =
+          event?.type === type && !isRedacted(event) && isDeepStrictEqual(event.data, data);
+        if (isSame) return { position: known, repeated: true };
+        throw new TurnlogError(
+          "EVENT_ID_CONFLICT",
+          `Session ${session} already has a different event with the id ${JSON.stringify(id)}, at position ${known}. Nothing was appended. Use a new id for a new event.`,
+          { session, position: known },
+        );
+      }
+      assertNotClosed(actor, "take events");
+      const position = actor.state.position + 1;
+      actor.record({ type, data }, id);
+      await actor.durable();
+      return { position, repeated: false };
+    },
+  };
+}
+
+/** @throws TurnlogError `INVALID_INPUT` if the program did not define the event */
+function definedIn(
+  events: DefinedEvents | undefined,
+  type: AppEventType,
+  session: string,
+): DefinedEvents {
+  const known = Object.keys(events?.schemas ?? {});
+  if (events !== undefined && known.includes(type)) return events;
+  const nearest = nearestName(type, known);
+  const advice = !isAppType(type)
+    ? "Names of events begin with `app.`: all others are turnlog's own."
+    : nearest === undefined
+      ? "Define it with `defineEvents`, and pass the definition to `createRuntime({ events })`."
+      : `Did you mean ${JSON.stringify(nearest)}?`;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `append: this runtime has no event ${JSON.stringify(type)}. ${advice}`,
+    { session, details: { option: "type", ...(nearest === undefined ? {} : { nearest }) } },
+  );
 }

@@ -21,7 +21,7 @@ import {
   type Seen,
   type TurnValues,
 } from "../../commands/index.ts";
-import { commandEventId, recordedRewind } from "../session/command-outcome.ts";
+import { commandEventId, recordedRewind } from "../elsewhere/forwarded-commands.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Turn } from "../session/turn.ts";
 import { isAtBoundary, isIdle, sessionBranches, type SessionState } from "../../state/index.ts";

@@ -15,7 +15,14 @@ import {
   shellWord,
   type EventBody,
 } from "../../events/index.ts";
-import { answerTo, plainArgs, readAnswer } from "./forwarded-commands.ts";
+import {
+  answerTo,
+  plainArgs,
+  readAnswer,
+  commandEventId,
+  executedAt,
+  recordedRewind,
+} from "./forwarded-commands.ts";
 import { whileClaimed } from "../live/claims.ts";
 import { isAtBoundary, stateAt } from "../../state/index.ts";
 import {
@@ -36,7 +43,6 @@ import {
   type RedactionTarget,
   type RedactOptions,
 } from "../../archive/index.ts";
-import { commandEventId, executedAt, recordedRewind } from "../session/command-outcome.ts";
 
 /** A command with the result of a change. */
 export interface StoredCommand<Result> {

@@ -2,7 +2,7 @@
 
 import type { ModelName, SessionEvent } from "../../events/index.ts";
 import { type KnownLimits, uncheckedCallCost } from "../../context/index.ts";
-import type { Circuits } from "../model/circuits.ts";
+import type { Circuits } from "../model/failover.ts";
 import { openCalls } from "../../machines/index.ts";
 import { ownSteps } from "../../projections/index.ts";
 import type { SessionState } from "../../state/index.ts";

@@ -26,7 +26,6 @@ import {
 import type { SessionEvent } from "../../events/index.ts";
 import { itemMessages, type StepItem } from "../../projections/index.ts";
 import type { Approval } from "../../state/index.ts";
-import { liveStep, totalUsage } from "./live-step.ts";
 
 type Result = StepResult<ToolSet>;
 type ContentPart = Result["content"][number];
@@ -221,14 +220,15 @@ function textsOf(item: StepItem | undefined): readonly ContentPart[] {
 
 // The content and the messages of a step whose calls wait for people, as the AI SDK has them. Pure.
 
-type AskedResult = StepResult<ToolSet>;
-type Content = AskedResult["content"][number];
-type Messages = AskedResult["response"]["messages"];
+type Messages = Result["response"]["messages"];
 
 type Asked = Pick<Approval, "approvalId" | "callId">;
 
 /** Each question follows its call. */
-function withQuestions(content: readonly Content[], asked: readonly Asked[]): readonly Content[] {
+function withQuestions(
+  content: readonly ContentPart[],
+  asked: readonly Asked[],
+): readonly ContentPart[] {
   return content.flatMap((part) => {
     const approvalId = part.type === "tool-call" ? questionOf(part.toolCallId, asked) : undefined;
     if (part.type !== "tool-call" || approvalId === undefined) return [part];
@@ -259,4 +259,100 @@ function askingMessages(messages: Messages, asked: readonly Asked[]): Messages {
 
 function questionOf(callId: string, asked: readonly Asked[]): string | undefined {
   return asked.find((one) => one.callId === callId)?.approvalId;
+}
+
+// The AI SDK's result of a step that has just run, with what only the running process knows.
+
+type OfType<Type extends ContentPart["type"]> = Extract<ContentPart, { readonly type: Type }>;
+
+/** The fields of a result that its content does not give. */
+type StepFields = Pick<
+  Result,
+  | "callId"
+  | "stepNumber"
+  | "model"
+  | "toolsContext"
+  | "runtimeContext"
+  | "content"
+  | "finishReason"
+  | "rawFinishReason"
+  | "usage"
+  | "performance"
+  | "warnings"
+  | "request"
+  | "response"
+  | "providerMetadata"
+>;
+
+/** All fields are properties of the object, so that listeners may spread it. */
+function liveStep(fields: StepFields): Result {
+  const { content } = fields;
+  const of = <Type extends ContentPart["type"]>(type: Type): Array<OfType<Type>> =>
+    content.filter((part): part is OfType<Type> => part.type === type);
+  const toolCalls = of("tool-call");
+  const toolResults = of("tool-result");
+  const reasoningTexts = of("reasoning").map((part) => part.text);
+  return {
+    ...fields,
+    text: of("text")
+      .map((part) => part.text)
+      .join(""),
+    reasoning: content.flatMap(reasoningPart),
+    reasoningText: reasoningTexts.join("") === "" ? undefined : reasoningTexts.join(""),
+    files: of("file").map((part) => part.file),
+    sources: of("source"),
+    toolCalls,
+    staticToolCalls: toolCalls.filter((call) => call.dynamic !== true),
+    dynamicToolCalls: toolCalls.filter((call) => call.dynamic === true),
+    toolResults,
+    staticToolResults: toolResults.filter((result) => result.dynamic !== true),
+    dynamicToolResults: toolResults.filter((result) => result.dynamic === true),
+  };
+}
+
+function reasoningPart(part: ContentPart): Result["reasoning"] {
+  if (part.type !== "reasoning" && part.type !== "reasoning-file") return [];
+  const { providerMetadata } = part;
+  const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
+  if (part.type === "reasoning") return [{ type: part.type, text: part.text, ...options }];
+  const { base64: data, mediaType } = part.file;
+  return [{ type: part.type, data, mediaType, ...options }];
+}
+
+function sum(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
+}
+
+/** The sum over steps. A provider's raw figures remain only where there is one step. */
+function totalUsage(steps: readonly Result[]): LanguageModelUsage {
+  const [first = unreportedUsage, ...rest] = steps.map((step) => step.usage);
+  return rest.reduce(
+    (total, usage) => ({
+      inputTokens: sum(total.inputTokens, usage.inputTokens),
+      inputTokenDetails: {
+        noCacheTokens: sum(
+          total.inputTokenDetails.noCacheTokens,
+          usage.inputTokenDetails.noCacheTokens,
+        ),
+        cacheReadTokens: sum(
+          total.inputTokenDetails.cacheReadTokens,
+          usage.inputTokenDetails.cacheReadTokens,
+        ),
+        cacheWriteTokens: sum(
+          total.inputTokenDetails.cacheWriteTokens,
+          usage.inputTokenDetails.cacheWriteTokens,
+        ),
+      },
+      outputTokens: sum(total.outputTokens, usage.outputTokens),
+      outputTokenDetails: {
+        textTokens: sum(total.outputTokenDetails.textTokens, usage.outputTokenDetails.textTokens),
+        reasoningTokens: sum(
+          total.outputTokenDetails.reasoningTokens,
+          usage.outputTokenDetails.reasoningTokens,
+        ),
+      },
+      totalTokens: sum(total.totalTokens, usage.totalTokens),
+    }),
+    first,
+  );
 }

@@ -11,7 +11,7 @@ import {
   type ParsedOutput,
   type StepRequest,
 } from "../../agent/index.ts";
-import type { ModelCatalogue } from "../../context/index.ts";
+import { type ModelCatalogue, sessionCost, type KnownLimits } from "../../context/index.ts";
 import { byId, defined, type SessionEvent } from "../../events/index.ts";
 import {
   isAtRest,
@@ -25,13 +25,14 @@ import {
   type EventIdentity,
   type LifecycleEvents,
   type LifecycleName,
+  type SpanAttributes,
 } from "../../telemetry/index.ts";
 import type { ToolObserver, ToolSetup } from "../tools/tool-execution.ts";
 import { Operation, type OpenStep, type OperationSetup } from "./operation.ts";
 import { invalidCall, ObservedTool, sdkCall } from "./observed-tool.ts";
-import { spentSince } from "./spent.ts";
 import { unlessAborted } from "../../shared/index.ts";
 import { AISDKError, getErrorMessage } from "@ai-sdk/provider";
+import { addUsage, noUsage, type UsageState } from "../../projections/index.ts";
 
 export interface StepSetup extends OperationSetup {
   readonly signal: AbortSignal;
@@ -427,4 +428,26 @@ function stopped(): DOMException {
 
 function timeIsUp(): DOMException {
   return new DOMException("The turn's time is up.", "TimeoutError");
+}
+
+// What a session spent since an earlier state, as attributes of a span, by the rule of its bill. Pure.
+
+function spentSince(
+  before: UsageState,
+  { inherited: _, ...now }: UsageState,
+  known: KnownLimits,
+): SpanAttributes {
+  const steps = now.steps.slice(before.steps.length);
+  const beside = now.beside.slice(before.beside.length);
+  const calls = [...steps, ...beside];
+  const { dollars, basis, unpriced } = sessionCost({ ...now, steps, beside }, known).total;
+  const used = calls.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
+  return defined({
+    "turnlog.cost.dollars": unpriced < calls.length ? dollars : undefined,
+    "turnlog.cost.unpriced_calls": unpriced,
+    "turnlog.cost.basis": basis,
+    "turnlog.cache.input_tokens": used.inputTokens,
+    "turnlog.cache.read_tokens": used.cacheReadTokens,
+    "turnlog.cache.written_tokens": used.cacheWriteTokens,
+  });
 }

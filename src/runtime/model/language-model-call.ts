@@ -9,8 +9,7 @@ import {
   type ModelMessage,
 } from "ai";
 import { unlessAborted, untilAborted, withMessages } from "../../shared/index.ts";
-import { callRequest, promptCopy } from "./call-request.ts";
-import { stepWarnings } from "./reasoning-loop.ts";
+import { callRequest, promptCopy, stepWarnings } from "./call-request.ts";
 import {
   measuredUsage,
   recordedEnd,

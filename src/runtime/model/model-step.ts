@@ -36,16 +36,18 @@ import {
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { awaitedCalls, deferredCalls, EMPTY_STOP, isSilent } from "../../projections/index.ts";
 import { checkedUsage, type SentPrompt } from "./checked-usage.ts";
-import { emptyReply, emptyStop, replyEnd } from "./reply-end.ts";
-import { loadedFor } from "./call-request.ts";
-import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
 import {
+  emptyReply,
+  emptyStop,
+  replyEnd,
   brokenStream,
   hasNoModel,
   type ProviderFailure,
   providerFailure,
   retryDelayMs,
 } from "./provider-failure.ts";
+import { loadedFor } from "./call-request.ts";
+import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
 export interface ModelStep {

@@ -15,8 +15,7 @@ import {
   type ToolSet,
 } from "ai";
 import { withCaching } from "./cache-marks.ts";
-import { callRequest, promptCopy } from "./call-request.ts";
-import { stepWarnings } from "./reasoning-loop.ts";
+import { callRequest, promptCopy, stepWarnings } from "./call-request.ts";
 import { readableError, streamOf } from "../../shared/index.ts";
 import {
   measuredUsage,

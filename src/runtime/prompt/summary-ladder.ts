@@ -30,13 +30,12 @@ import {
   CallWatch,
   type StepOutput,
 } from "../../agent/index.ts";
-import { providerFailure, retryDelayMs } from "../model/provider-failure.ts";
+import { providerFailure, retryDelayMs, replyEnd } from "../model/provider-failure.ts";
 import { refusalCause } from "../model/refusal-cause.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 import type { Failover } from "../model/failover.ts";
 import { waited, type Timer, firstAbort, toStoredError, wellFormed } from "../../shared/index.ts";
 import { checkedUsage } from "../model/checked-usage.ts";
-import { replyEnd } from "../model/reply-end.ts";
 
 export interface Ladder {
   readonly recorder: SessionRecorder;

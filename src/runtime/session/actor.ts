@@ -34,8 +34,7 @@ import type { FailoverOptions, LimitReached } from "../model/failover.ts";
 import { SessionEffects, type RecordedTexts } from "./effects.ts";
 import type { RecordedPreparation } from "./step-preparation.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
-import type { ContextFor, RunningTurn } from "./running-turn.ts";
-import type { HeldValues } from "./turn-values.ts";
+import type { ContextFor, RunningTurn, HeldValues } from "./running-turn.ts";
 import type { Delegate } from "../tools/delegation.ts";
 import { z } from "zod";
 

@@ -9,11 +9,15 @@ import {
   turnOverrides,
 } from "../../agent/index.ts";
 import { byId, type EventMap, type StepOverrides } from "../../events/index.ts";
-import { promptMessages, plainEntries, turnInstructions } from "../../projections/index.ts";
+import {
+  promptMessages,
+  plainEntries,
+  turnInstructions,
+  type QueuedMessage,
+} from "../../projections/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { stepResults, type SessionRecorder, type SessionState } from "../../state/index.ts";
 import type { StepSetup } from "../lifecycle/turn-lifecycle.ts";
-import { nextMessages } from "./next-messages.ts";
 import type { RunningTurn } from "./running-turn.ts";
 import {
   fromRecord,
@@ -23,9 +27,10 @@ import {
   type Preparation,
   type RecordedPreparation,
   type PreparationOptions,
+  offloadedChange,
+  returnedMessages,
 } from "./step-preparation.ts";
 import { toJson } from "../../shared/index.ts";
-import { offloadedChange, returnedMessages } from "./returned-messages.ts";
 
 export interface StepBoundaryOptions {
   readonly recorder: SessionRecorder;
@@ -327,4 +332,24 @@ async function prepareTurn(
       turn.change({ ...call.context, ...context });
     },
   };
+}
+
+// The messages that the next turn begins with. Pure.
+
+/**
+ * The messages that the next turn begins with: all that wait. The first turn after an edit or a regeneration has
+ * its own alone, since the others were sent after the reply that it replaces.
+ */
+function nextMessages({ queue, branches, history }: SessionState): readonly QueuedMessage[] {
+  const { waiting } = queue;
+  const { all, switches } = branches;
+  const active = all.find(({ id }) => id === switches.at(-1)?.branch);
+  const { id: from = 0, again = [], edit } = active ?? {};
+  const ids = new Set([...again, ...(edit === undefined ? [] : [edit.by])]);
+  if (ids.size === 0) return waiting;
+  const since = history.items.filter(({ position }) => position > from);
+  if (since.some(({ kind }) => kind === "turn-end")) return waiting;
+  const own = waiting.filter(({ id }) => ids.has(id));
+  const hasBegun = since.some((item) => item.kind === "user" && ids.has(item.id));
+  return own.length > 0 || hasBegun ? own : waiting;
 }
