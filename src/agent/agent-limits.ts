@@ -2,6 +2,10 @@
 
 import { defined, byId, type FailureKind } from "../events/index.ts";
 import { onAbort, type ModelLimit, type Timer } from "../shared/index.ts";
+import type { StepResult, ToolSet } from "ai";
+import type { z } from "zod";
+import { thing } from "../validation/index.ts";
+import { awaited } from "./user-callbacks.ts";
 
 /**
  * The AI SDK's `timeout`: milliseconds for a turn, or for each of its parts. Absent or `Infinity` means no limit.
@@ -157,4 +161,35 @@ export class CallWatch implements Disposable {
     };
     return this.#timer(limitMs, due, { kind: "model", limit });
   }
+}
+
+// The conditions under which a turn ends before the model has concluded.
+
+interface StopConditions {
+  /** A method, so that conditions over the types of certain tools fit too. */
+  isMet(options: { readonly steps: Array<StepResult<ToolSet>> }): boolean | PromiseLike<boolean>;
+}
+
+/** A `StopCondition` of the AI SDK, for instance `hasToolCall("finish")`, or your own function. */
+type StopCondition = StopConditions["isMet"];
+
+/** The setting: one condition, or a list. The turn ends when any of them is met. */
+export type StopWhen = StopCondition | readonly StopCondition[];
+
+export const stopWhenSchema: z.ZodType = thing(
+  "a stop condition, as `isStepCount(10)` of the AI SDK, or a list of them",
+  (value) => [value].flat().every((condition) => typeof condition === "function"),
+);
+
+/** The index of the first condition that is met. @throws TurnlogError `CALLBACK_FAILED` if one of them throws */
+export async function metCondition(
+  stopWhen: StopWhen,
+  steps: Array<StepResult<ToolSet>>,
+): Promise<number | undefined> {
+  const conditions = [stopWhen].flat();
+  const answers = await awaited("stopWhen", () =>
+    Promise.all(conditions.map(async (condition) => await condition({ steps }))),
+  );
+  const first = answers.findIndex(Boolean);
+  return first === -1 ? undefined : first;
 }

@@ -38,15 +38,13 @@ import {
   type PrepareCall,
 } from "./call-settings.ts";
 import type { LifecycleSettings } from "../telemetry/index.ts";
-import type { StopWhen } from "./stop-conditions.ts";
-import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
+import type { StopWhen, AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import { loadedAgent, isToolSearch } from "./tool-search.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
 import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
-import { withReader } from "./reader-tool.ts";
+import { withReader, sentTools } from "./reader-tool.ts";
 import { isNoObject } from "./request-schema.ts";
-import { sentTools } from "./sent-tools.ts";
 import type { ToolApproval } from "./tool-approval.ts";
 import { z } from "zod";
 import { uncompiled } from "../validation/index.ts";

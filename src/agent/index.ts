@@ -7,8 +7,8 @@ export {
   DEFAULT_MAX_DEPTH,
   agentToolOptions,
   withAgentTool,
-} from "./agent-tool-settings.ts";
-export { agentTool } from "./agent-tool.ts";
+  agentTool,
+} from "./agent-tool.ts";
 export {
   type AnsweredQuestion,
   AskedPerson,
@@ -36,12 +36,13 @@ export {
   toolTimeoutMs,
   turnLimits,
   CallWatch,
+  metCondition,
 } from "./agent-limits.ts";
 export { type Fallback, fallbackModels, nameOf, usualKinds, withModel } from "./fallback.ts";
 export { callSettings } from "./call-settings.ts";
 export { bindSearch, foundBy, loadedAgent, searchTools, withoutSearch } from "./tool-search.ts";
 export { requestTools, type InferAgentUIMessage, isCallOf } from "./request-tools.ts";
-export { sentTools } from "./sent-tools.ts";
+export { sentTools, type ReadRequest, bindReader, readerName, withReader } from "./reader-tool.ts";
 export { approvalStatus } from "./tool-approval.ts";
 export {
   type CompactionChoice,
@@ -54,7 +55,6 @@ export {
   compactionHow,
   mediaLimits,
 } from "./context-options.ts";
-export { type ReadRequest, bindReader, readerName, withReader } from "./reader-tool.ts";
 export {
   type TurnAnswer,
   type TurnContext,
@@ -72,7 +72,6 @@ export {
   stepChanges,
   stepOverrides,
 } from "./prepare-step.ts";
-export { metCondition } from "./stop-conditions.ts";
 export type {
   Caching,
   CallFailure,

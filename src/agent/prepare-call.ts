@@ -15,7 +15,7 @@ import { agentSchema } from "./agent-schema.ts";
 import { DEFAULT_MAX_STEPS, type Agent } from "./agent.ts";
 import { nameOf } from "./fallback.ts";
 import { type PrepareCall, callSettings } from "./call-settings.ts";
-import type { StopWhen } from "./stop-conditions.ts";
+import type { StopWhen } from "./agent-limits.ts";
 import type { TurnContext } from "./turn-context.ts";
 import { awaited } from "./user-callbacks.ts";
 

@@ -6,13 +6,15 @@
 import { asSchema, tool, type Schema, type Tool, type ToolSet } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import { byId } from "../events/index.ts";
-import { READER } from "../folds/index.ts";
+import { READER, sentNames } from "../folds/index.ts";
 import type { ContextOptions } from "./context-options.ts";
 
 interface Equipment {
   readonly tools?: ToolSet;
   readonly toolPolicies?: Readonly<Record<string, object>>;
   readonly context?: ContextOptions;
+  readonly activeTools?: readonly string[];
+  readonly toolOrder?: readonly string[];
 }
 
 /** The input of the tool, in characters. */
@@ -59,7 +61,7 @@ export function readerName(agent: Equipment): string | undefined {
   return isWanted(agent) && byId(agent.tools ?? {}, READER) !== undefined ? READER : undefined;
 }
 
-export function isReader(one: Pick<Tool, "inputSchema"> | undefined): boolean {
+function isReader(one: Pick<Tool, "inputSchema"> | undefined): boolean {
   return one?.inputSchema === inputSchema;
 }
 
@@ -76,4 +78,24 @@ export function bindReader<Agent extends Equipment>(
   if (!isReader(byId(tools, READER))) return agent;
   const bound: Tool<ReadRequest, string> = tool({ description, inputSchema, execute: read });
   return { ...agent, tools: { ...tools, [READER]: bound } };
+}
+
+// The tools that a request has, by the AI SDK's `activeTools` and `toolOrder`.
+
+/** The active tools in the order of a request. The built-in `read_tool_output` is always active. */
+export function sentTools({ tools, ...choice }: Equipment): ToolSet | undefined {
+  if (tools === undefined || (choice.activeTools === undefined && choice.toolOrder === undefined))
+    return tools;
+  const known = new Map(Object.entries(tools));
+  const isOwn = (name: string): boolean => {
+    const tool = known.get(name);
+    return tool !== undefined && isReader(tool);
+  };
+  const names = sentNames([...known.keys()], choice, isOwn);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const tool = known.get(name);
+      return tool === undefined ? [] : [[name, tool] as const];
+    }),
+  );
 }

@@ -3,7 +3,7 @@
  * keyword. It may allow more than the tool's own schema, which validates the inputs. Pure.
  */
 
-import type { JsonObject, JsonValue } from "../events/index.ts";
+import { type JsonObject, type JsonValue, isRecord, isList } from "../events/index.ts";
 
 export interface RequestSchema {
   readonly schema: JsonObject;
@@ -33,7 +33,7 @@ const types: ReadonlySet<unknown> = new Set([
 const isText = (value: JsonValue): value is string => typeof value === "string";
 const isNumber = (value: JsonValue): boolean => typeof value === "number";
 const isFlag = (value: JsonValue): boolean => typeof value === "boolean";
-const isSchema = (value: JsonValue): boolean => isFlag(value) || isObject(value);
+const isSchema = (value: JsonValue): boolean => isFlag(value) || isRecord(value);
 const isFilled = (value: JsonValue): boolean => isList(value) && value.length > 0;
 
 /** Rules of keywords whose values are no schemas. Providers refuse a whole request for a wrong one. */
@@ -72,11 +72,11 @@ const singles = new Set(
 );
 
 function soundRoot(given: JsonValue): JsonObject {
-  return isObject(given) ? sound(given, given) : {};
+  return isRecord(given) ? sound(given, given) : {};
 }
 
 function soundSchema(given: JsonValue, root: JsonObject): JsonValue {
-  return isObject(given) ? sound(given, root) : given;
+  return isRecord(given) ? sound(given, root) : given;
 }
 
 /** Without keywords that have wrong values, and with items for each array. */
@@ -89,7 +89,7 @@ function sound(given: JsonObject, root: JsonObject): JsonObject {
         return value.every(isText) ? [[keyword, [...new Set(value)]]] : [];
       }
       if (maps.has(keyword)) {
-        if (!isObject(value)) return [];
+        if (!isRecord(value)) return [];
         const schemas = Object.entries(value).filter(
           ([, one]) => one !== undefined && isSchema(one),
         );
@@ -111,7 +111,7 @@ function sound(given: JsonObject, root: JsonObject): JsonObject {
   if (includes(type, "array") && !("items" in schema) && !("prefixItems" in schema)) {
     schema["items"] = {};
   }
-  if (isObject(properties) && isList(required)) {
+  if (isRecord(properties) && isList(required)) {
     const missing = required.filter(isText).filter((key) => !Object.hasOwn(properties, key));
     if (missing.length > 0)
       schema["properties"] = { ...properties, ...mapped(missing.map((key) => [key, {}])) };
@@ -121,7 +121,7 @@ function sound(given: JsonObject, root: JsonObject): JsonObject {
 
 /** Whether a schema names a type, and it is not that of objects: no model can call such a tool. */
 export function isNoObject(given: JsonValue): boolean {
-  const type = isObject(given) ? given["type"] : undefined;
+  const type = isRecord(given) ? given["type"] : undefined;
   return type !== undefined && !includes(type, "object");
 }
 
@@ -156,12 +156,12 @@ const DEEPEST = 16;
 
 /** Undefined for a schema of something else than an object. */
 function formOf(schema: JsonValue, root: JsonObject, depth: number): Form | undefined {
-  if (!isObject(schema) || depth > DEEPEST) return open;
+  if (!isRecord(schema) || depth > DEEPEST) return open;
   const { type, properties, required, $ref } = schema;
   if (type !== undefined && !includes(type, "object")) return undefined;
   const parts: (Form | undefined)[] = [
     {
-      properties: isObject(properties) ? properties : {},
+      properties: isRecord(properties) ? properties : {},
       required: isList(required) ? required.filter(isText) : [],
       isClosed: schema["additionalProperties"] === false,
     },
@@ -174,7 +174,7 @@ function formOf(schema: JsonValue, root: JsonObject, depth: number): Form | unde
   const forms = parts.filter((form) => form !== undefined);
   return {
     properties: merged(forms, (first, second) =>
-      isObject(first) && isObject(second) ? { ...first, ...second } : second,
+      isRecord(first) && isRecord(second) ? { ...first, ...second } : second,
     ),
     required: [...new Set(forms.flatMap((form) => form.required))],
     isClosed: forms.some((form) => form.isClosed),
@@ -207,8 +207,8 @@ function merged(
 
 function either(schemas: readonly JsonValue[]): JsonValue {
   const options = schemas.flatMap((schema) => {
-    const { anyOf } = isObject(schema) ? schema : {};
-    const isChoice = isObject(schema) && isList(anyOf) && Object.keys(schema).length === 1;
+    const { anyOf } = isRecord(schema) ? schema : {};
+    const isChoice = isRecord(schema) && isList(anyOf) && Object.keys(schema).length === 1;
     return isChoice ? anyOf : [schema];
   });
   const texts = options.map((option) => JSON.stringify(option));
@@ -221,8 +221,8 @@ function either(schemas: readonly JsonValue[]): JsonValue {
 function renamed(schema: JsonObject, form: RegExp): RequestSchema {
   const { properties, required } = schema;
   const ownKeys = new Map<string, string>();
-  const keys = isObject(properties) ? Object.keys(properties) : [];
-  if (!isObject(properties) || keys.every((key) => form.test(key))) return { schema, ownKeys };
+  const keys = isRecord(properties) ? Object.keys(properties) : [];
+  if (!isRecord(properties) || keys.every((key) => form.test(key))) return { schema, ownKeys };
   const taken = new Set(keys.filter((key) => form.test(key)));
   const sentKeys = new Map<string, string>();
   for (const key of keys) {
@@ -252,7 +252,7 @@ function target(reference: JsonValue, root: JsonObject): JsonValue | undefined {
   for (const step of reference.slice(1).split("/").slice(1)) {
     const key = decoded(step).replaceAll("~1", "/").replaceAll("~0", "~");
     if (isList(found)) found = found[Number(key)];
-    else if (isObject(found)) found = own(found, key);
+    else if (isRecord(found)) found = own(found, key);
     else return undefined;
   }
   // A name of another kind, such as an anchor.
@@ -282,12 +282,4 @@ function mapped(
 
 function includes(type: JsonValue | undefined, name: string): boolean {
   return type === name || (isList(type) && type.includes(name));
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isList(value: JsonValue | undefined): value is JsonValue[] {
-  return Array.isArray(value);
 }

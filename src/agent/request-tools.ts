@@ -9,7 +9,7 @@ import { modelFamily } from "../context/index.ts";
 import { toJson, wellFormed } from "../shared/index.ts";
 import { nameOf } from "./fallback.ts";
 import { requestSchema, type RequestSchema } from "./request-schema.ts";
-import { sentTools } from "./sent-tools.ts";
+import { sentTools } from "./reader-tool.ts";
 import type { SessionEvent } from "../events/index.ts";
 
 type AnyTool = ToolSet[string];

@@ -6,7 +6,7 @@
 import type { ToolSet } from "ai";
 import { z } from "zod";
 import { byId } from "../events/index.ts";
-import { sentTools } from "./sent-tools.ts";
+import { sentTools } from "./reader-tool.ts";
 import type { TurnContext } from "./turn-context.ts";
 
 interface Equipment {

@@ -29,12 +29,17 @@ import {
   type SessionState,
   type SubAgent,
 } from "../state/index.ts";
-import { messagesBlocks, type PartName, type StepPlace } from "./blocks.ts";
-import type { BilledRequest, Request, SizedPrompt } from "./request.ts";
-import { BlockSizes, sum } from "./block-sizes.ts";
-import { causeOf, type MissCause } from "./cache-miss.ts";
-import { CacheTree } from "./cache-tree.ts";
-import { isStanding, standingAt, StandingBlocks, type Standing } from "./standing.ts";
+import { messagesBlocks, type PartName, type StepPlace, BlockSizes, sum } from "./blocks.ts";
+import {
+  type BilledRequest,
+  type Request,
+  type SizedPrompt,
+  isStanding,
+  standingAt,
+  StandingBlocks,
+  type Standing,
+} from "./standing.ts";
+import { causeOf, type MissCause, CacheTree } from "./cache-miss.ts";
 import { callPrice, inputOf, type CallDollars, type CallPrice } from "./call-price.ts";
 
 /** One call of a model, as it was billed. */

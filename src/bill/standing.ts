@@ -1,10 +1,10 @@
 /**
- * What requests have before their messages, in the order in which providers compare it: each tool's definition,
- * then the instructions. Logs of earlier releases have their digests only: there it is one block. Pure.
+ * A request as a bill sees it, and what it has before its messages, in the order in which providers compare it: each
+ * tool's definition, then the instructions. Logs of earlier releases have their digests only: there it is one block. Pure.
  */
 
 import { factorPrior, modelFamily, toolsText, type Meter } from "../context/index.ts";
-import { defined, REDACTED } from "../events/index.ts";
+import { defined, REDACTED, type ModelName, type TokenUsage } from "../events/index.ts";
 import { standingPrompt } from "../projections/index.ts";
 import type { SessionState } from "../state/index.ts";
 import type { Block } from "./blocks.ts";
@@ -100,4 +100,30 @@ function toolTokens(text: string, tools: number, meter: Meter): number {
 
 function textTokens(text: string, meter: Meter): number {
   return meter.text(text).text * factorPrior(meter.estimator, meter.model).factor;
+}
+
+// A request that a step sent, with what it was made from.
+
+export interface Request {
+  /** Of its `step.started`. */
+  readonly position: number;
+  readonly turn: number;
+  readonly step: number;
+  readonly attempt: number;
+  readonly model: ModelName;
+  /** Epoch milliseconds of its start. */
+  readonly sent: number;
+  /** Before the step. */
+  readonly state: SessionState;
+  readonly standing: Standing;
+  readonly blocks: readonly Block[];
+}
+
+/** The tokens of each block. */
+export interface SizedPrompt extends Pick<Request, "blocks"> {
+  readonly tokens: readonly number[];
+}
+
+export interface BilledRequest extends Request, SizedPrompt {
+  readonly usage: TokenUsage;
 }

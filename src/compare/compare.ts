@@ -16,6 +16,7 @@ import {
   type ModelName,
   type NewEvent,
   type SessionEvent,
+  parsedJson,
 } from "../events/index.ts";
 import {
   checkedRecording,
@@ -403,7 +404,7 @@ async function answered(
     }),
   });
   spent({ model: nameOf(policy.simulate), usage });
-  return { policy: "simulate", output: jsonOf(text) };
+  return { policy: "simulate", output: parsedJson(text) ?? text };
 }
 
 const MOST_EXAMPLES = 20;
@@ -414,14 +415,6 @@ async function lastOf(output: unknown): Promise<unknown> {
   let last: unknown;
   for await (const one of output) last = one;
   return last;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 // What the runs have cost, and what the running calls may.

@@ -1,13 +1,15 @@
-/** A comparison as one HTML file that opens alone: no script, no request, all text escaped. Pure. */
+/** A comparison as one HTML file that opens alone (no script, no request, all text escaped), and as JUnit's XML. Pure. */
 
-import { shownFigures, shownNumber, type ShownFigure } from "./figures.ts";
-import { escaped } from "./markup.ts";
-import type {
-  Comparison,
-  ReportedRow,
-  ReportedSession,
-  ReportedStep,
-  ReportedTurn,
+import {
+  shownFigures,
+  shownNumber,
+  type ShownFigure,
+  type Comparison,
+  type ReportedRow,
+  type ReportedSession,
+  type ReportedStep,
+  type ReportedTurn,
+  inOrder,
 } from "./report.ts";
 
 /**
@@ -158,3 +160,68 @@ details{border:1px solid #8884;border-radius:10px;padding:.5rem .9rem;margin:.5r
 .differences{margin:0 0 .6rem;padding-left:1.2rem;color:light-dark(#8a5300,#f2b95c)}
 pre{white-space:pre-wrap;margin:.2rem 0;padding:.4rem .6rem;border-radius:8px;background:#8882;font:13px/1.45 ui-monospace,monospace}
 @media(max-width:40rem){.pair{grid-template-columns:1fr}table{font-size:.8rem}th,td{padding:.3rem .2rem}}`;
+
+// Text for HTML and XML: whatever a model or a tool wrote stays text. Pure.
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Characters that XML forbids, and those that hide or reorder text. */
+const unsafe =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFFE\uFFFF]/gu;
+
+/** For the content of elements and for attributes in double quotes. */
+function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(unsafe, "\uFFFD")
+    .replaceAll(/[&<>"']/gu, (sign) => entities[sign] ?? "");
+}
+
+// A comparison as JUnit XML: one test case for each run on a session. Pure.
+
+/** Equal and better runs pass. A recording that does not repeat itself is an error. */
+export function junitOf({ experiment, sessions }: Comparison): string {
+  const cases = sessions.map((one) => ({ one, problem: problemOf(one) }));
+  const count = (element: string): number =>
+    cases.filter(({ problem }) => problem?.startsWith(`<${element}`)).length;
+  const name = escaped(experiment);
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+<testsuite name="${name}" tests="${cases.length}" failures="${count("failure")}" errors="${count("error")}">
+${cases
+  .map(({ one, problem }) => {
+    const { session, run, candidate } = one;
+    return `<testcase classname="${name}" name="${escaped(session)}, run ${run}" time="${candidate.ms / 1000}"${problem === undefined ? "/>" : `>${problem}</testcase>`}`;
+  })
+  .join("\n")}
+</testsuite>
+</testsuites>
+`;
+}
+
+function problemOf({
+  verdict,
+  replay,
+  first,
+  stopped,
+  turns,
+}: ReportedSession): string | undefined {
+  if ("equal" in replay && !replay.equal) return element("error", replay.difference, "");
+  if (verdict === "equal" || verdict === "better") return undefined;
+  const sentences = turns
+    .flatMap(inOrder)
+    .map(({ sentence }) => sentence)
+    .join("\n");
+  return element("failure", stopped?.why ?? first ?? `It is ${verdict}.`, sentences);
+}
+
+function element(name: "error" | "failure", message: string, text: string): string {
+  return `<${name} message="${escaped(message)}">${escaped(text)}</${name}>`;
+}

@@ -1,12 +1,9 @@
 /** Two sessions side by side: what each did by step, and what differs first; and the report on many. */
 
 export { type StoredExperiment, experimentsIn, readExperiment } from "./experiments.ts";
-export { type ShownFigure, shownFigures } from "./figures.ts";
-export { htmlOf } from "./html.ts";
-export { junitOf } from "./junit.ts";
-export { type Lane, type LaneCall, type LaneStep, type LaneTurn, laneOf } from "./lane.ts";
-export { type Pair, type PairAllowed, type PairOptions, pair } from "./pairing.ts";
 export {
+  type ShownFigure,
+  shownFigures,
   type ComparedSession,
   type Comparison,
   type ReportedTurn,
@@ -14,6 +11,9 @@ export {
   report,
   reportedTurns,
 } from "./report.ts";
+export { htmlOf, junitOf } from "./html.ts";
+export { type Lane, type LaneCall, type LaneStep, type LaneTurn, laneOf } from "./lane.ts";
+export { type Pair, type PairAllowed, type PairOptions, pair } from "./pairing.ts";
 export { resultSession } from "./results.ts";
 export {
   type CompareOptions,

@@ -14,7 +14,6 @@ import {
   type StoredFile,
 } from "./lane.ts";
 import type { Difference, Pair } from "./pairing.ts";
-import { meanOf, shareOf, type Estimate } from "./statistics.ts";
 import { callText, endText } from "./words.ts";
 
 /** A call that the recording could not answer, and what was done. */
@@ -34,7 +33,7 @@ export interface Stopped {
   readonly why: string;
 }
 
-export interface Scored {
+interface Scored {
   readonly recorded: number;
   readonly candidate: number;
 }
@@ -64,14 +63,14 @@ export interface ComparedSession extends ComparedRun {
  * By the scores, if there are any, else by the turns that finished: a finished turn that now fails is worse. Else
  * `different`, or `stopped` where the candidate did not come to its end.
  */
-export type Verdict = "equal" | "better" | "worse" | "different" | "stopped";
+type Verdict = "equal" | "better" | "worse" | "different" | "stopped";
 
 /** A step with texts and values cut short. */
 export interface ReportedStep extends Pick<LaneStep, "step" | "text" | "end" | "error"> {
   readonly calls: readonly ReportedCall[];
 }
 
-export interface ReportedCall extends Pick<LaneCall, "toolName" | "outcome"> {
+interface ReportedCall extends Pick<LaneCall, "toolName" | "outcome"> {
   readonly input: string;
   readonly result?: string;
 }
@@ -103,14 +102,14 @@ export interface ReportedSession extends ComparedRun {
 }
 
 /** Means per session, and the mean of the differences with its interval. */
-export interface Figure {
+interface Figure {
   readonly recorded: number;
   readonly candidate: number;
   readonly difference: Estimate;
 }
 
 /** A run to read, with the reason. */
-export interface Reading {
+interface Reading {
   readonly session: string;
   readonly run: number;
   readonly reason: string;
@@ -351,3 +350,99 @@ const callKinds: ReadonlySet<Difference["kind"]> = new Set([
   "outcome",
   "output",
 ]);
+
+// The figures of a comparison as rows of text, for pages and terminals. Pure.
+
+/** Means per session. */
+export interface ShownFigure {
+  readonly name: string;
+  readonly recorded: string;
+  readonly candidate: string;
+  readonly difference: string;
+  /** 95 %. Absent where the figures allow none. */
+  readonly interval?: string;
+  /** Whether the interval is on one side of zero. */
+  readonly isClear: boolean;
+  readonly sessions: number;
+}
+
+/** Scores first. Without what no session has. */
+export function shownFigures({ totals, scores }: Comparison): readonly ShownFigure[] {
+  const rows = [
+    ...Object.entries(scores).map(([name, one]) => [`Score ${name}`, one] as const),
+    ["Steps", totals.steps] as const,
+    ["Calls", totals.calls] as const,
+    ["Input tokens", totals.inputTokens] as const,
+    ["Read from the cache", totals.cacheReadTokens] as const,
+    ["Output tokens", totals.outputTokens] as const,
+    ["Dollars", totals.dollars] as const,
+    ["Milliseconds", totals.ms] as const,
+  ];
+  return rows.flatMap(([name, { recorded, candidate, difference }]) => {
+    const { value, low, high, n } = difference;
+    if (n === 0) return [];
+    const hasInterval = low !== undefined && high !== undefined;
+    return {
+      name,
+      recorded: shownNumber(recorded),
+      candidate: shownNumber(candidate),
+      difference: `${value > 0 ? "+" : ""}${shownNumber(value)}`,
+      ...(hasInterval && { interval: `${shownNumber(low)} to ${shownNumber(high)}` }),
+      isClear: hasInterval && (low > 0 || high < 0),
+      sessions: n,
+    };
+  });
+}
+
+export function shownNumber(value: number): string {
+  return value.toLocaleString("en-US", { maximumSignificantDigits: 4 });
+}
+
+// Means and shares with 95 % intervals. Pure.
+
+/** `low` and `high` are absent where the figures allow no interval. */
+interface Estimate {
+  readonly value: number;
+  readonly low?: number;
+  readonly high?: number;
+  readonly n: number;
+}
+
+/** The 97.5 % quantile of the normal distribution. */
+const Z = 1.959_963_984_540_054;
+
+/** Those of Student's t for few degrees of freedom, from 1 (NIST/SEMATECH e-Handbook, 1.3.6.7.2). */
+const FEW = [12.706_2, 4.302_7, 3.182_4, 2.776_4];
+
+/** The 97.5 % quantile of Student's t. From 5 degrees on, Abramowitz and Stegun 26.7.5 is right to 0.001. */
+export function studentQuantile(degrees: number): number {
+  const few = FEW[degrees - 1];
+  if (few !== undefined) return few;
+  const terms = [
+    (Z ** 3 + Z) / 4,
+    (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / 96,
+    (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / 384,
+    (79 * Z ** 9 + 776 * Z ** 7 + 1482 * Z ** 5 - 1920 * Z ** 3 - 945 * Z) / 92_160,
+  ];
+  return terms.reduce((sum, term, index) => sum + term / degrees ** (index + 1), Z);
+}
+
+/** The mean of figures, of pairs their differences, with Student's interval: mean ± t · s / √n. */
+export function meanOf(figures: readonly number[]): Estimate {
+  const n = figures.length;
+  const value = figures.reduce((one, other) => one + other, 0) / Math.max(1, n);
+  if (n < 2) return { value, n };
+  const squares = figures.reduce((sum, figure) => sum + (figure - value) ** 2, 0);
+  const half = studentQuantile(n - 1) * Math.sqrt(squares / (n - 1) / n);
+  return { value, low: value - half, high: value + half, n };
+}
+
+/** A share with the interval of Wilson (1927), which holds for small sets and for shares of 0 and 1. */
+export function shareOf(count: number, n: number): Estimate {
+  if (n === 0) return { value: 0, n };
+  const value = count / n;
+  const scale = 1 + Z ** 2 / n;
+  const center = (value + Z ** 2 / (2 * n)) / scale;
+  const half = (Z / scale) * Math.sqrt((value * (1 - value)) / n + Z ** 2 / (4 * n ** 2));
+  return { value, low: Math.max(0, center - half), high: Math.min(1, center + half), n };
+}

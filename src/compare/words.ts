@@ -1,7 +1,15 @@
 /** Sentences about what differs between two lanes: each names the step or turn and the thing. Pure. */
 
 import { isDeepStrictEqual } from "node:util";
-import { cutShort, visibleWord, type JsonValue, type ModelName } from "../events/index.ts";
+import {
+  cutShort,
+  visibleWord,
+  type JsonValue,
+  type ModelName,
+  parsedJson,
+  isRecord,
+} from "../events/index.ts";
+import { innermostDifference } from "../replay/index.ts";
 import type { PromptTool, StandingChange, StandingPrompt } from "../projections/index.ts";
 import type { LaneCall, LaneStep, LaneTurn } from "./lane.ts";
 
@@ -34,28 +42,10 @@ export function apart(is: unknown, was: unknown): readonly [is: string, was: str
 }
 
 /** The innermost path at which two values differ, in words. */
-export function valueDifference(is: unknown, was: unknown): string {
-  let [one, other] = [is, was];
-  const path: string[] = [];
-  while (isObject(one) && isObject(other)) {
-    const [left, right] = [one, other];
-    const key = [...Object.keys(right), ...Object.keys(left)].find(
-      (name) => !isDeepStrictEqual(own(left, name), own(right, name)),
-    );
-    if (key === undefined) break;
-    path.push(key);
-    [one, other] = [own(left, key), own(right, key)];
-  }
-  const [now, before] = apart(one, other);
-  return `${path.length === 0 ? "it" : visibleWord(`\`${path.join(".")}\``)} is ${now} and was ${before}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
-
-function own(value: Readonly<Record<string, unknown>>, key: string): unknown {
-  return Object.hasOwn(value, key) ? value[key] : undefined;
+export function valueDifference(now: unknown, before: unknown): string {
+  const { path, was, is } = innermostDifference(before, now);
+  const [shown, other] = apart(is, was);
+  return `${path.length === 0 ? "it" : visibleWord(`\`${path.join(".")}\``)} is ${shown} and was ${other}`;
 }
 
 /** `The instructions have changed: line 3 was "…" and is "…".` */
@@ -88,20 +78,15 @@ function definitionParts(
   );
   if (before === undefined || after === undefined) return "description or input schema";
   const parts = ["description", "inputSchema"].filter(
-    (part) => !isDeepStrictEqual(own(before, part), own(after, part)),
+    (part) => !isDeepStrictEqual(before[part], after[part]),
   );
   return parts.map((part) => (part === "description" ? part : "input schema")).join(" and ");
 }
 
 function definitionOf(tool: PromptTool | undefined): Readonly<Record<string, unknown>> | undefined {
-  if (tool?.text === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(tool.text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    // It was redacted.
-    return undefined;
-  }
+  // No JSON if it was redacted.
+  const value = parsedJson(tool?.text ?? "");
+  return isRecord(value) ? value : undefined;
 }
 
 function linesText(change: Exclude<StandingChange, { readonly part: "tools" }>): string {

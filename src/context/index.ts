@@ -11,8 +11,6 @@ export {
   passedLimit,
   periodOf,
   type PricedCall,
-} from "./spending/spending.ts";
-export {
   type BillCell,
   BillCells,
   billCellsSchema,
@@ -26,7 +24,16 @@ export {
   type Payer,
   payerSchema,
 } from "./spending/who-pays.ts";
-export { type WhatIf, whatIfSchema } from "./spending/what-if.ts";
+export {
+  type WhatIf,
+  whatIfSchema,
+  type Cost,
+  type SessionCost,
+  addCost,
+  sessionCost,
+  estimateSpent,
+  turnsCost,
+} from "./spending/cost.ts";
 export { byImportance } from "./compaction/by-importance.ts";
 export { checkpoint } from "./compaction/checkpoint.ts";
 export type {
@@ -56,14 +63,6 @@ export {
 } from "./compaction/compaction-when.ts";
 export { type ContextEstimate, estimateContext, resized } from "./estimate/context-estimate.ts";
 export { toolsText } from "./estimate/tools-text.ts";
-export {
-  type Cost,
-  type SessionCost,
-  addCost,
-  sessionCost,
-  estimateSpent,
-  turnsCost,
-} from "./spending/cost.ts";
 export { dropMiddle, dropOldest, slidingWindow } from "./compaction/dropping.ts";
 export {
   newestTokens,
@@ -88,8 +87,9 @@ export {
   type CacheReads,
   cacheRule,
   SHORTEST_LIFETIME_MS,
-} from "./models/cache-rules.ts";
-export { type ModelFamily, modelFamily } from "./models/model-family.ts";
+  type ModelFamily,
+  modelFamily,
+} from "./models/model-family.ts";
 export { modelCatalogue, shippedCatalogue } from "./models/model-catalogue.ts";
 export {
   type KnownLimits,
@@ -117,8 +117,8 @@ export {
   planPruning,
   pruneSchema,
 } from "./shortening/pruning.ts";
-export { planInputCuts } from "./shortening/input-cuts.ts";
 export {
+  planInputCuts,
   planCuts,
   type CutOptions,
   cutSchema,

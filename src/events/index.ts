@@ -201,7 +201,14 @@ export {
   preparedMessageSchema,
   stepOverridesSchema,
 } from "./catalogue/prepared-events.ts";
-export { deepFreeze, defined, ownCopy } from "./values/shared-value.ts";
+export {
+  deepFreeze,
+  defined,
+  ownCopy,
+  isList,
+  isRecord,
+  parsedJson,
+} from "./values/shared-value.ts";
 export {
   failureKinds,
   type FailoverReason,

@@ -4,8 +4,7 @@ import { createActor, initialTransition, type SnapshotFrom } from "xstate";
 import type { SessionEvent, TurnEndReason } from "../events/index.ts";
 import { sessionMachine } from "./session-machine.ts";
 import { isStructural } from "./structural-events.ts";
-import { initialContext, type SessionContext } from "./session-context.ts";
-import type { SessionStateValue } from "./session-machine-type.ts";
+import { initialContext, type SessionContext, type SessionStateValue } from "./session-context.ts";
 
 export interface MachineStep {
   readonly snapshot: SnapshotFrom<typeof sessionMachine>;

@@ -1,4 +1,4 @@
-/** The context of the session machine: counters and ids, never content. */
+/** The context of the session machine, counters and ids and never content, and the machine's type. */
 
 import {
   deepFreeze,
@@ -12,6 +12,15 @@ import {
   type TurnEndReason,
 } from "../events/index.ts";
 import type { CallStatus, EndedStatus } from "../folds/index.ts";
+import type {
+  EventObject,
+  MetaObject,
+  NonReducibleUnknown,
+  ParameterizedObject,
+  StateMachine,
+  StateSchema,
+} from "xstate";
+import type { StructuralEvent } from "./structural-events.ts";
 
 /** The state of a tool call of the running step. The result of an `ended` call is in the log. */
 export type CallState = Exclude<CallStatus, EndedStatus> | "ended";
@@ -178,3 +187,43 @@ const holding: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([
 export function holdsQueue(reason: TurnEndReason): boolean {
   return holding.has(reason);
 }
+
+// The type of the session machine, written out: the inferred one fills the published types with the whole chart.
+
+/** The states and substates by name. */
+export type SessionStateValue =
+  | "tools"
+  | "compacting"
+  | "resuming"
+  | "closed"
+  | { idle: "waiting" | "starting" }
+  | {
+      streaming:
+        | "deciding"
+        | "boundary"
+        | "held"
+        | "calling"
+        | "backingOff"
+        | "overflowed"
+        | "stepped"
+        | "ending";
+    };
+
+/** The type of {@link sessionMachine}, for tools of XState that take a machine. */
+export type SessionMachine = StateMachine<
+  SessionContext,
+  StructuralEvent,
+  // XState's own type for "no children" is the empty object.
+  {},
+  never,
+  ParameterizedObject,
+  ParameterizedObject,
+  never,
+  SessionStateValue,
+  string,
+  NonReducibleUnknown,
+  NonReducibleUnknown,
+  EventObject,
+  MetaObject,
+  StateSchema
+>;

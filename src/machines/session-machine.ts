@@ -13,8 +13,8 @@ import {
   hasSteering,
   initialContext,
   type SessionContext,
+  type SessionMachine,
 } from "./session-context.ts";
-import type { SessionMachine } from "./session-machine-type.ts";
 import type { StructuralEvent } from "./structural-events.ts";
 
 /**

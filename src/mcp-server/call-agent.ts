@@ -18,7 +18,7 @@ import {
 import type { UIMessageChunk } from "ai";
 import { z } from "zod";
 import { chatTransport, type Client, type SessionClient } from "../client/index.ts";
-import { jsonObjectSchema, TurnlogError } from "../events/index.ts";
+import { jsonObjectSchema, TurnlogError, parsedJson } from "../events/index.ts";
 import { firstAbort, LONGEST_TIMEOUT_MS, onAbort } from "../shared/index.ts";
 import type { Approval } from "../state/index.ts";
 
@@ -335,18 +335,15 @@ function resultOf(
   const status = waits ? "waiting" : reason;
   const next = `The session waits for ${waitsFor.join("; ")}. It goes on when that is answered where the session is shown: then call again with this session and no message.`;
   const texts = [reply || error, waits ? next : "", `Session: ${session} (${status})`];
-  const data: z.infer<typeof callOutput> = { session, status, reply, output: dataIn(reply) };
+  const data: z.infer<typeof callOutput> = {
+    session,
+    status,
+    reply,
+    output: /^\s*[[{]/.test(reply) ? parsedJson(reply) : undefined,
+  };
   return {
     content: texts.filter(Boolean).map((text) => ({ type: "text", text })),
     structuredContent: waits ? { ...data, waitsFor } : data,
     isError: status === "failed",
   };
-}
-
-function dataIn(text: string): unknown {
-  try {
-    return /^\s*[[{]/.test(text) ? JSON.parse(text) : undefined;
-  } catch {
-    return undefined;
-  }
 }

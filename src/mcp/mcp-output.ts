@@ -5,7 +5,12 @@
 
 import { detectMediaType } from "@ai-sdk/provider-utils";
 import { z } from "zod";
-import { type JsonValue, type ModelOutput, resemblesReference } from "../events/index.ts";
+import {
+  type JsonValue,
+  type ModelOutput,
+  resemblesReference,
+  parsedJson,
+} from "../events/index.ts";
 import {
   base64Of,
   called,
@@ -188,17 +193,7 @@ function isRepeated(structured: unknown, content: readonly unknown[]): boolean {
 function equals(part: unknown, value: unknown): boolean {
   if (isDeepStrictEqual(part, value)) return true;
   const text = textOf(part);
-  return text !== undefined && (text === value || isDeepStrictEqual(jsonIn(text), value));
-}
-
-/** Undefined for text that is not JSON. */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return text !== undefined && (text === value || isDeepStrictEqual(parsedJson(text), value));
 }
 
 // Takes media out of JSON: base64 and `data:` URLs become files, so that a model sees images. Pure.

@@ -11,8 +11,8 @@ import {
   validateDownloadUrl,
   withUserAgentSuffix,
 } from "@ai-sdk/provider-utils";
-import type { AddressRule } from "./address-rule.ts";
-import { firstAbort, onAbort, after } from "../shared/index.ts";
+import type { AddressRule } from "./pinned-fetch.ts";
+import { firstAbort, after, unlessAborted } from "../shared/index.ts";
 
 /** Limits for reading the files of messages, and the URLs in prompts that a provider does not fetch. */
 export interface AttachmentOptions {
@@ -86,7 +86,7 @@ async function hopBy(
   fetch: typeof globalThis.fetch | undefined,
   allow: readonly string[],
 ): Promise<Hop> {
-  const { addressRule } = await import("./address-rule.ts");
+  const { addressRule } = await import("./pinned-fetch.ts");
   const rule = addressRule(allow);
   const agent = withUserAgentSuffix({}, "turnlog", getRuntimeEnvironmentUserAgent());
   const headers = { ...agent, accept: "*/*" };
@@ -116,7 +116,11 @@ async function answerOf(first: URL, hop: Hop, signal: AbortSignal): Promise<Resp
   for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
     if (url.protocol !== "http:" && url.protocol !== "https:")
       throw new Error(`${url.protocol} addresses are not read, only http: and https:`);
-    const response = await orAborted(hop(url, signal), signal);
+    const response = await unlessAborted(
+      hop(url, signal),
+      signal,
+      (late) => void cancelResponseBody(late),
+    );
     const location = redirected(response);
     if (location === undefined && response.ok) return response;
     void cancelResponseBody(response);
@@ -136,16 +140,6 @@ function redirected(response: Response): string | undefined {
     throw new Error("its `fetch` follows redirects on its own, so they cannot be checked");
   const isRedirect = [301, 302, 303, 307, 308].includes(response.status);
   return isRedirect ? (response.headers.get("location") ?? undefined) : undefined;
-}
-
-/** Stops waiting when the signal fires, even if the transport ignores it, and discards a late response. */
-async function orAborted(answer: Promise<Response>, signal: AbortSignal): Promise<Response> {
-  const aborted = Promise.withResolvers<never>();
-  using _ = onAbort(signal, () => {
-    aborted.reject(signal.reason);
-    answer.then(cancelResponseBody, () => {});
-  });
-  return await Promise.race([answer, aborted.promise]);
 }
 
 /** A body whose reading stops with the signal, even if the transport ignores it. */

@@ -13,8 +13,9 @@ export {
   receiveInput,
   saysSomething,
   toStoredContent,
+  messageParts,
+  type MessagePart,
 } from "./user-input.ts";
-export { type MessagePart, messageParts } from "./message-parts.ts";
 export { base64Of, certainBase64, dataUrlContent, called, fileData } from "./file-data.ts";
 export { contentIdentity } from "./blob-offload.ts";
 export { UNKNOWN_TYPE, isTextType, mediaTypeOf } from "./media-type.ts";
@@ -26,8 +27,8 @@ export {
   SessionBlobs,
   type Offloaded,
   recordOffloaded,
+  promptWithMedia,
 } from "./blobs-of-session.ts";
-export { promptWithMedia } from "./prompt-with-media.ts";
 export {
   type DeletedWithBlobs,
   blobsOfSession,

@@ -12,6 +12,7 @@ import {
   resemblesReference,
   type StoredUserContent,
   type StoredUserPart,
+  isList,
 } from "../events/index.ts";
 import {
   base64Content,
@@ -258,10 +259,6 @@ class ResultWalk {
     }
     return result + text.slice(end);
   }
-}
-
-function isList(value: object): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 /** The type that an object declares, as in MCP and the AI SDK. */

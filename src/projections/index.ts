@@ -70,16 +70,20 @@ export {
   sentPrompt,
   standingPrompt,
   turnInstructions,
+  digestOf,
+  nextDigest,
+  promptDigest,
 } from "./sent-prompt.ts";
-export { type StandingChange, indentedText, standingChanges } from "./standing-diff.ts";
 export {
+  type StandingChange,
+  indentedText,
+  standingChanges,
   type PromptChange,
   type PromptDiff,
   type PromptSource,
   promptDiff,
 } from "./prompt-diff.ts";
 export { isSamePrompt, messageChange } from "./message-change.ts";
-export { digestOf, nextDigest, promptDigest } from "./prompt-digest.ts";
 export {
   CUT_OFF_NOTE,
   hasUnanswered,
@@ -91,7 +95,7 @@ export {
   promptEntries,
   promptMessages,
 } from "./prompt.ts";
-export { EMPTY_STOP, isSilent, type PromptEntry } from "./prompt-step.ts";
+export { EMPTY_STOP, isCustomKind, isSilent, type PromptEntry } from "./prompt-step.ts";
 export {
   type PromptProblem,
   type PromptRule,

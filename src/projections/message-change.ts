@@ -14,7 +14,7 @@ import {
   type EditedEntry,
   type PlacedEntry,
 } from "./prompt-edit.ts";
-import { digestOf } from "./prompt-digest.ts";
+import { digestOf } from "./sent-prompt.ts";
 import { plainEntries } from "./prompt.ts";
 
 /** @param isWhole - Whether all messages are replaced, even those that stay. */

@@ -198,7 +198,7 @@ function callInput(part: { readonly input: JsonValue; readonly invalid?: boolean
   return part.invalid === true && typeof part.input !== "object" ? {} : part.input;
 }
 
-function isCustomKind(kind: string): kind is `${string}.${string}` {
+export function isCustomKind(kind: string): kind is `${string}.${string}` {
   return kind.includes(".");
 }
 

@@ -65,23 +65,11 @@ export const projectionNames: readonly (keyof ProjectedState)[] = Object.keys(
   sessionProjections,
 ).filter((name): name is keyof ProjectedState => Object.hasOwn(sessionProjections, name));
 
-export const initialProjectedState: ProjectedState = {
-  history: history.initial,
-  view: contextView.initial,
-  usage: usage.initial,
-  toolCalls: toolCalls.initial,
-  queue: queue.initial,
-  approvals: approvals.initial,
-  calibration: calibration.initial,
-  compactions: compactions.initial,
-  learnedLimits: learnedLimits.initial,
-  counts: promptCounts.initial,
-  summary: sessionSummary.initial,
-  blobs: blobs.initial,
-  branches: branches.initial,
-  appended: appended.initial,
-  standing: standing.initial,
-};
+// The names and the states are those of the list.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+export const initialProjectedState = Object.fromEntries(
+  Object.entries(sessionProjections).map(([name, { initial }]) => [name, initial]),
+) as unknown as ProjectedState;
 
 /** The states that follow the branch, without the history: a rewind brings them back. */
 export type BranchStates = Pick<ProjectedState, "view" | "calibration" | "compactions" | "counts">;

@@ -3,7 +3,13 @@
  * that its messages are measured and hashed once.
  */
 
-import type { CutCall, CutInput, RefusedMedium, JsonValue } from "../events/index.ts";
+import {
+  type CutCall,
+  type CutInput,
+  type RefusedMedium,
+  type JsonValue,
+  isList,
+} from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import type { CallPart, HistoryItem, HistoryPart, StepItem } from "./history-item.ts";
 import { boundItem, isAllBound } from "./prompt-problems.ts";
@@ -212,8 +218,4 @@ function withTexts(value: JsonValue, change: (text: string) => string): JsonValu
   return Object.fromEntries(
     Object.entries(value).map(([key, one]) => [key, withTexts(one, change)]),
   );
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }

@@ -19,19 +19,20 @@ import {
 import { isTimeUp, recordedCalls, type RecordedCall } from "../models/index.ts";
 import type { RuntimeOptions } from "../runtime/index.ts";
 import { after, firstAbort, systemTimer, type Timer } from "../shared/index.ts";
-import { CallPairs, type SameCall } from "./call-pairs.ts";
-import { isNextBelieved, isOpening, waitEnd } from "./recorded-endings.ts";
-import type { RecordedOrder } from "./recorded-order.ts";
-import { recordedLimit } from "./replay-boundaries.ts";
-import { replayedContext } from "./replay-summaries.ts";
 import {
+  CallPairs,
+  type SameCall,
   isRun,
   outcomeOf,
   recordedRuns,
   withAgentTools,
   type RecordedRun,
 } from "./replay-tools.ts";
-import type { StageLane } from "./stage-lane.ts";
+import { isNextBelieved, isOpening, waitEnd } from "./recorded-endings.ts";
+import type { RecordedOrder } from "./recorded-order.ts";
+import { recordedLimit } from "./replay-boundaries.ts";
+import { replayedContext } from "./replay-summaries.ts";
+import type { StageLane } from "./replay-process.ts";
 
 type AnyTool = ToolSet[string];
 

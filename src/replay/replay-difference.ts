@@ -110,8 +110,10 @@ export function differenceSentence(difference: ReplayDifference): string {
     if (isSameEvent(recorded, withPrompt(replayed, recorded)))
       return `Step ${recorded.data.step} gets a different prompt.`;
   }
-  const [path, was, is] = firstDifference(comparable(recorded), comparable(replayed));
-  return `At position ${position} ${named(recorded)} differs in ${path}: it was ${excerpt(was)} and is ${excerpt(is)}.`;
+  const { path, was, is } = innermostDifference(comparable(recorded), comparable(replayed));
+  // The path starts below `data`.
+  const shown = path[0] === "data" && path.length > 1 ? path.slice(1) : path;
+  return `At position ${position} ${named(recorded)} differs in \`${shown.join(".")}\`: it was ${excerpt(was)} and is ${excerpt(is)}.`;
 }
 
 /** With the tool or call of the event. */
@@ -125,25 +127,26 @@ function named(event: SessionEvent | undefined): string {
   return type;
 }
 
-/** The innermost path at which two values differ, with both values. */
-function firstDifference(
+/** The innermost path at which two values differ, and what is there in both. */
+export function innermostDifference(
   was: unknown,
   is: unknown,
   path: readonly string[] = [],
-): readonly [path: string, was: unknown, is: unknown] {
-  if (isObject(was) && isObject(is)) {
+): { readonly path: readonly string[]; readonly was: unknown; readonly is: unknown } {
+  if (isObject(was) && isObject(is))
     for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
-      const [one, other] = [was[key], is[key]];
-      if (!isDeepStrictEqual(one, other)) return firstDifference(one, other, [...path, key]);
+      const [one, other] = [own(was, key), own(is, key)];
+      if (!isDeepStrictEqual(one, other)) return innermostDifference(one, other, [...path, key]);
     }
-  }
-  // The path starts below `data`.
-  const shown = path[0] === "data" && path.length > 1 ? path.slice(1) : path;
-  return [`\`${shown.join(".")}\``, was, is];
+  return { path, was, is };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
+}
+
+function own(value: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /** Most characters of a value in the sentence; the full value follows below. */

@@ -12,6 +12,8 @@ import {
   type AgentDescription,
   type SessionEvent,
   TurnlogError,
+  type NewEvent,
+  defined,
 } from "../events/index.ts";
 import {
   check,
@@ -21,9 +23,9 @@ import {
   optionsOf,
   thing,
 } from "../validation/index.ts";
-import { agentSchema, prepareAgent, type Agent } from "../agent/index.ts";
+import { agentSchema, prepareAgent, type Agent, nameOf } from "../agent/index.ts";
 import { openMemoryLog } from "../store/leveldb/index.ts";
-import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
+import { recordedPace, type Pace, type PaceTime, replayModel } from "../models/index.ts";
 import {
   contextView,
   isPromptTrimmed,
@@ -37,11 +39,27 @@ import {
   parseAllowed,
   type AllowedDifference,
   type ReplayDifference,
+  AllowedDifferences,
+  isSameEvent,
+  withEffect,
+  withPrompt,
 } from "./replay-difference.ts";
 import { memoryBlobs } from "../store/blobs/index.ts";
-import { liveParts, RecordedLane, type LivePart } from "./recorded-lane.ts";
 import { RecordedOrder } from "./recorded-order.ts";
 import { ReplayStage } from "./replay-stage.ts";
+import type { RuntimeOptions } from "../runtime/index.ts";
+import type { Timer } from "../shared/index.ts";
+import { isNextBelieved, waitEnd } from "./recorded-endings.ts";
+import {
+  recordedFailover,
+  recordedLimit,
+  recordedPreparations,
+  recordedTexts,
+  withRecordedStops,
+} from "./replay-boundaries.ts";
+import { replayedContext } from "./replay-summaries.ts";
+import { watchedTools } from "./replay-tools.ts";
+import type { StageLane } from "./replay-process.ts";
 
 /** Options of {@link replay}. */
 export interface ReplayOptions {
@@ -62,7 +80,7 @@ export interface ReplayOptions {
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
-export interface ReplayResult {
+interface ReplayResult {
   /** Number of equal events, from the first on. */
   readonly events: number;
   /** The first difference; absent if all events were equal and no other event happened. */
@@ -71,7 +89,7 @@ export interface ReplayResult {
 }
 
 /** What a replay looked at, by the agent's options: `tools`, `tools.execute`, `stopWhen`, … */
-export interface ReplayedParts {
+interface ReplayedParts {
   /** A change in them is a difference. */
   readonly compared: readonly string[];
   /** They ran, and a change in what they do is a difference. */
@@ -82,6 +100,10 @@ export interface ReplayedParts {
 
 /** The agent; or, for a session with several agents, a function that answers the one for a recorded description. */
 export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
+
+/** Parts of an agent that a replay can run, instead of taking their answers from the recording. */
+const liveParts = ["tools", "stopWhen", "prepareStep", "refineToolInput"] as const;
+type LivePart = (typeof liveParts)[number];
 
 const schema = optionsOf<ReplayOptions>(
   {
@@ -270,4 +292,129 @@ function lostPrompts(events: readonly SessionEvent[]): ReadonlySet<number> {
     ({ state } = foldSession(state, event));
   }
   return lost;
+}
+
+// The lane of a replay: the model, the tools and the waits answer from the recording, and each event is compared
+// with the recorded one. It is over at the first difference.
+
+interface RecordedLaneOptions {
+  readonly events: readonly SessionEvent[];
+  readonly order: RecordedOrder;
+  /** Positions of steps whose prompts cannot be compared. */
+  readonly lostPrompts: ReadonlySet<number>;
+  readonly allow: readonly AllowedDifference[];
+  readonly live: ReadonlySet<LivePart>;
+  /** Called for each event that happened as it was recorded. */
+  readonly onEvent: (event: SessionEvent) => void;
+}
+
+class RecordedLane implements StageLane {
+  readonly #options: RecordedLaneOptions;
+  readonly #allowed: AllowedDifferences;
+  /** All names of the session that the log shows. */
+  readonly #names = new Set<string>();
+  #difference: ReplayDifference | undefined;
+
+  constructor(options: RecordedLaneOptions) {
+    this.#options = options;
+    this.#allowed = new AllowedDifferences(options.allow);
+  }
+
+  get difference(): ReplayDifference | undefined {
+    return this.#difference;
+  }
+
+  get isOver(): boolean {
+    return this.#difference !== undefined;
+  }
+
+  addName(name: string): void {
+    this.#names.add(name);
+  }
+
+  copied(events: readonly SessionEvent[]): void {
+    for (const event of events) this.#allowed.happened(event);
+  }
+
+  happened(event: NewEvent): NewEvent {
+    const { events, lostPrompts, onEvent, order } = this.#options;
+    const position = order.placeOf(event) ?? order.position + 1;
+    const recorded = events[position - 1];
+    // Only the position is still missing.
+    const made = { ...event, position } as SessionEvent;
+    const named = withEffect(made, recorded, this.#names);
+    const compared = this.#allowed.without(named, recorded);
+    const replayed = lostPrompts.has(position) ? withPrompt(compared, recorded) : compared;
+    if (recorded === undefined || !isSameEvent(recorded, replayed)) {
+      this.#differ({ position, recorded, replayed });
+      return event;
+    }
+    this.#allowed.happened(recorded);
+    onEvent(recorded);
+    order.happened(position);
+    return { ...event, ...(named === made ? {} : named), time: recorded.time };
+  }
+
+  equip(given: Agent, opening: SessionEvent, onRun: (start: number) => void): Agent {
+    const { events, order, live } = this.#options;
+    const agent = withRecordedStops(given, events, order, live);
+    const rest = events.slice(opening.position - 1);
+    return {
+      ...agent,
+      model: { ...replayModel(rest, order), ...nameOf(agent.model) },
+      context: replayedContext(agent, rest, order, () => order.position),
+      ...(agent.tools && {
+        tools: watchedTools(rest, agent.tools, order, {
+          onRun: ({ started }) => onRun(started.position),
+          isLive: live.has("tools"),
+        }),
+      }),
+    };
+  }
+
+  testing(agent: Agent): NonNullable<RuntimeOptions["testing"]> {
+    const { events, order, live } = this.#options;
+    const preparation = live.has("prepareStep")
+      ? undefined
+      : recordedPreparations(agent, events, order);
+    const hasTexts = events.some(({ type }) => type.startsWith("prompt."));
+    return {
+      clock: () => events[Math.min(order.position, events.length - 1)]?.time ?? 0,
+      recordedLimit: (position) => recordedLimit(events, position),
+      recordedFailover: (position) => recordedFailover(events, position),
+      // Earlier releases recorded none.
+      recordedTexts: (position) => (hasTexts ? recordedTexts(events, position) : undefined),
+      ...defined({ recordedPreparation: preparation }),
+      believesBill: () => isNextBelieved(events, order.position),
+    };
+  }
+
+  /** Waits end where they ended in the recording, without waiting. */
+  readonly wait: Timer = (_, due, wait) => {
+    const { events, order } = this.#options;
+    const position = waitEnd(events, order.position, wait);
+    if (position !== undefined) void order.due(position).then(due);
+    return { [Symbol.dispose]: () => {} };
+  };
+
+  repeated(event: SessionEvent): SessionEvent {
+    return event;
+  }
+
+  moved(event: SessionEvent): SessionEvent {
+    return event;
+  }
+
+  missing(position: number): void {
+    const { events, order } = this.#options;
+    if (order.hasHappened(position)) return;
+    this.#differ({ position, recorded: events[position - 1], replayed: undefined });
+  }
+
+  stuck(): void {}
+
+  #differ(difference: ReplayDifference): void {
+    this.#difference ??= difference;
+    this.#options.order.stop();
+  }
 }

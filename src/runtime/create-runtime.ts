@@ -5,10 +5,9 @@ import type { DefinedEvents, EventSchemas, NoEvents } from "../events/index.ts";
 import type { StoreService } from "../store/leveldb/index.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { agentRegistry, type AgentRegistry } from "./live/agent-registry.ts";
-import { encrypted, openPrepared, type ShareStore } from "./opened-store.ts";
+import { encrypted, openPrepared, type ShareStore, OpenRuntime } from "./open-runtime.ts";
 import type { Runtime } from "./api/runtime.ts";
 import { checkedOptions } from "./api/runtime-schema.ts";
-import { OpenRuntime } from "./open-runtime.ts";
 import {
   hasLog,
   warningsTo,

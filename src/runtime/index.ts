@@ -2,7 +2,7 @@
 
 export type { Consumer } from "./api/consumers.ts";
 export { createRuntime } from "./create-runtime.ts";
-export type { SharedStore } from "./opened-store.ts";
+export type { SharedStore } from "./open-runtime.ts";
 export type { CompactionPreview } from "./prompt/compaction-end.ts";
 export type { ContextFigures } from "./prompt/context-figures.ts";
 export { keepingBill, readStoreBill } from "./figures/bill-model.ts";
@@ -22,8 +22,7 @@ export { SessionActor } from "./session/actor.ts";
 export type { TurnResult } from "./session/turn-outcome.ts";
 export type { RecordedPreparation } from "./session/step-preparation.ts";
 export { withKnownTools } from "./api/named-tools.ts";
-export { type CallIdentity, callIdentity } from "./tools/call-identity.ts";
-export { NOT_RUN } from "./tools/tool-execution.ts";
+export { type CallIdentity, callIdentity, NOT_RUN } from "./tools/tool-execution.ts";
 export {
   encodedEvents,
   type StreamOptions,

@@ -24,7 +24,7 @@ import {
   deletedSchema,
   type DeletedWithBlobs,
 } from "../media/index.ts";
-import type { AgentRegistry } from "./live/agent-registry.ts";
+import { type AgentRegistry, agentRegistry } from "./live/agent-registry.ts";
 import type { FinishedLogin, OpenMcpServers } from "../mcp/index.ts";
 import { redactHere, deleteLive, type UpkeepHost } from "./elsewhere/live-upkeep.ts";
 import {
@@ -43,7 +43,7 @@ import {
   type RedactOptions,
 } from "../archive/index.ts";
 import { deletion, redaction, redactionSchema, type DeletionOptions } from "../commands/index.ts";
-import { warningsTo, hasLog, type RuntimeSettings } from "./api/runtime-options.ts";
+import { warningsTo, hasLog, type RuntimeSettings, openStore } from "./api/runtime-options.ts";
 import {
   closed,
   type ApprovalsOptions,
@@ -54,9 +54,14 @@ import {
   type ResumeOptions,
   type Runtime,
 } from "./api/runtime.ts";
-import type { SharedStore } from "./opened-store.ts";
 import { OpenedSessions } from "./opened-sessions.ts";
-import { Background, DEFAULT_GRACE_MS, systemTimer, Unfinished } from "../shared/index.ts";
+import {
+  Background,
+  DEFAULT_GRACE_MS,
+  systemTimer,
+  Unfinished,
+  withPlainEvents,
+} from "../shared/index.ts";
 import { LaterMessages } from "./live/later-messages.ts";
 import {
   resumeInBackground,
@@ -84,6 +89,9 @@ import { BillModel } from "./figures/bill-model.ts";
 import { type Circuit, Circuits } from "./model/failover.ts";
 import { SpendingLedger } from "./figures/spending-ledger.ts";
 import { billRows, type BillQuery, type BillRow } from "../context/index.ts";
+import type { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { encryptedLog } from "../store/encryption/index.ts";
 
 export class OpenRuntime implements Runtime {
   readonly log: EventLog;
@@ -386,3 +394,40 @@ function waitingLogins(
     return state.split(".")[0] === account ? [{ question, state }] : [];
   });
 }
+
+// Opens the store of a runtime: before its sessions, and together with its agents.
+
+/** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
+export async function openPrepared(
+  options: Exclude<RuntimeSettings, { readonly log: EventLog }>,
+  service: StoreService | undefined,
+): Promise<{ readonly agents: AgentRegistry; readonly store: StoreLog }> {
+  const [store, agents] = await Promise.allSettled([
+    openStore(options, service),
+    setImmediate().then(() => agentRegistry(options, options.mcp)),
+  ]);
+  if (agents.status === "rejected") {
+    if (store.status === "fulfilled") await store.value.close();
+    throw agents.reason;
+  }
+  if (store.status === "rejected") throw store.reason;
+  return { agents: agents.value, store: store.value };
+}
+
+/** Finishes the erasures that earlier processes began, before anything is read. */
+export async function encrypted({ encryption }: RuntimeSettings, log: EventLog): Promise<EventLog> {
+  if (encryption === undefined) return withPlainEvents(log);
+  const encrypting = encryptedLog(log, encryption.keys);
+  await encrypting.settled();
+  return encrypting;
+}
+
+/** Serves a store to other processes while its runtime is open. */
+export interface SharedStore {
+  /** Takes a connection to the store's socket. */
+  readonly accept: (connection: Socket) => void;
+  /** Ends all connections. */
+  readonly close: () => Promise<void>;
+}
+
+export type ShareStore = (runtime: Runtime, store: StoreLog) => SharedStore;

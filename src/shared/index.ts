@@ -23,6 +23,6 @@ export {
   waited,
 } from "./timer.ts";
 export { OneByOne } from "./one-by-one.ts";
-export { assertNodeVersion, optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
+export { assertNodeVersion, optionalPackage } from "./optional-package.ts";
 export { isAsyncIterable, plainEvents, withPlainEvents } from "./plain-events.ts";

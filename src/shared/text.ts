@@ -1,6 +1,6 @@
 /** Replaces lone surrogates, which providers refuse: texts that were cut in the middle of a character have them. */
 import type { ModelMessage } from "ai";
-import { ownCopy } from "../events/index.ts";
+import { ownCopy, parsedJson } from "../events/index.ts";
 
 /** The value with U+FFFD for lone surrogates in all its texts and keys. The same object if it has none. */
 export function wellFormed<Value>(value: Value): Value {
@@ -45,12 +45,7 @@ function isRecord(value: unknown): value is object {
 }
 
 export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return parsedJson(text) !== undefined;
 }
 
 // Ends a foreign sentence, so that one of ours can follow. Pure.

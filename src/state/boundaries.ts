@@ -4,7 +4,7 @@
  * Pure.
  */
 
-import { byId, type PositionRange, type SessionEvent } from "../events/index.ts";
+import { byId, type PositionRange, type SessionEvent, isRecord } from "../events/index.ts";
 import {
   branchStates,
   history,
@@ -14,7 +14,7 @@ import {
   type ProjectedState,
 } from "../projections/index.ts";
 import { isBetweenTurns, isWaiting, type MachineStep } from "../machines/index.ts";
-import { difference, isObject, restored, type Difference } from "./difference.ts";
+import { difference, restored, type Difference } from "./difference.ts";
 
 /** A range of positions between two turns, over which no state of the branch changed: at rest, or where one ended. */
 export interface Boundary extends BranchStates {
@@ -182,8 +182,8 @@ export function readBoundaries(
 /** A stored snapshot is our own and has a checksum: only its outline is checked. */
 function isBoundary(value: unknown): value is Boundary {
   return (
-    isObject(value) &&
+    isRecord(value) &&
     [value["from"], value["to"], value["turn"]].every(Number.isSafeInteger) &&
-    branchNames.every((name) => isObject(value[name]))
+    branchNames.every((name) => isRecord(value[name]))
   );
 }

@@ -3,7 +3,7 @@
  * pieces. Folds share what they do not change, so parts are compared by identity: an equal copy costs space only. Pure.
  */
 
-import { byId } from "../events/index.ts";
+import { byId, isRecord, isList } from "../events/index.ts";
 
 /** A text, a number and a boolean are their own difference. */
 export type Difference =
@@ -22,7 +22,7 @@ export function difference(value: unknown, before: unknown): Difference {
     const kept = differs === -1 ? value.length : differs;
     return { kept, added: value.slice(kept) };
   }
-  if (isObject(value) && isObject(before)) {
+  if (isRecord(value) && isRecord(before)) {
     const names = Object.keys(value);
     const common = Object.keys(before).filter((name) => Object.hasOwn(value, name));
     const displaced = common.findIndex((name, index) => name !== names[index]);
@@ -47,7 +47,7 @@ export function restored(before: unknown, from: Difference): unknown {
     return [...(isList(before) ? before.slice(0, from.kept) : []), ...from.added];
   if (!("fields" in from)) return from.is;
   const { moved, fields } = from;
-  const earlier = isObject(before) ? before : {};
+  const earlier = isRecord(before) ? before : {};
   const changed = Object.entries(fields);
   if (moved === undefined && changed.length === 0) return earlier;
   const next: Record<string, unknown> =
@@ -61,12 +61,4 @@ export function restored(before: unknown, from: Difference): unknown {
     else Object.defineProperty(next, name, { value, enumerable: true });
   }
   return next;
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -13,8 +13,14 @@ export {
   storedPositions,
 } from "./snapshot.ts";
 export type { KeptState } from "./snapshot-chunks.ts";
-export { isUnerased, lineRevisions, type LineRevisions } from "./erased-content.ts";
-export { linkOf, type SessionBranch, sessionBranches } from "./branches.ts";
+export {
+  isUnerased,
+  lineRevisions,
+  type LineRevisions,
+  linkOf,
+  type SessionBranch,
+  sessionBranches,
+} from "./branches.ts";
 export type { HeldBudget } from "../machines/index.ts";
 export { type WaitingQuestion, inbox } from "./inbox.ts";
 export {
@@ -39,29 +45,9 @@ export {
 export { type Approval, approvalOfId, waitingApprovals } from "./approvals.ts";
 export { projectedAt, projectedFrom, type Projected, type ProjectionReader } from "./projected.ts";
 export { stepResults } from "./step-result.ts";
-export { type SessionDiff, diffSession } from "./diff.ts";
-export { boundaryAt, isAtBoundary } from "./boundaries.ts";
-export { type RerunPlace, type RerunPoint, rerunPoint } from "./rerun-point.ts";
-export { canRewind } from "./rewind-state.ts";
-export type { SessionRecorder } from "./recorder.ts";
 export {
-  type SessionState,
-  foldJoined,
-  foldSession,
-  initialSessionState,
-  unfitting,
-} from "./session-state.ts";
-export {
-  type SessionQuery,
-  type SessionRow,
-  bothMetadata,
-  differentKey,
-  inOrder,
-  querySessions,
-  timeOf,
-  withQuestions,
-} from "./list.ts";
-export {
+  type SessionDiff,
+  diffSession,
   type KeepSummary,
   type ListedSession,
   type SessionView,
@@ -81,5 +67,26 @@ export {
   describedCalls,
   withSnapshots,
 } from "./view.ts";
+export { boundaryAt, isAtBoundary } from "./boundaries.ts";
+export { type RerunPlace, type RerunPoint, rerunPoint } from "./rerun-point.ts";
+export {
+  canRewind,
+  type SessionRecorder,
+  type SessionState,
+  foldJoined,
+  foldSession,
+  initialSessionState,
+  unfitting,
+} from "./session-state.ts";
+export {
+  type SessionQuery,
+  type SessionRow,
+  bothMetadata,
+  differentKey,
+  inOrder,
+  querySessions,
+  timeOf,
+  withQuestions,
+} from "./list.ts";
 export { childrenOf, subAgentsOf, type SubAgent, type SubAgents } from "./sub-agents.ts";
 export { SessionIndex } from "./session-index.ts";

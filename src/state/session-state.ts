@@ -1,15 +1,31 @@
 /** The state of a session at a position: the machine's state and every projection, folded together. */
 
 import { isEncrypted, keyMissing } from "../store/encryption/index.ts";
-import { isDelta, TurnlogError, type DeltaType, type SessionEvent } from "../events/index.ts";
+import {
+  isDelta,
+  TurnlogError,
+  type DeltaType,
+  type SessionEvent,
+  type EventBody,
+  withEntry,
+} from "../events/index.ts";
 import {
   initialMachineState,
   machineFold,
   type Effect,
   type MachineStep,
 } from "../machines/index.ts";
-import { initialBoundaries, withBoundary, type BoundariesState } from "./boundaries.ts";
-import { rewindTarget, rewoundBoundaries } from "./rewind-state.ts";
+import {
+  initialBoundaries,
+  withBoundary,
+  type BoundariesState,
+  boundaryAt,
+  currentBoundary,
+  isAtBoundary,
+  itemsOn,
+  type Boundary,
+  type BoundaryStates,
+} from "./boundaries.ts";
 import {
   foldedByBranch,
   foldedByLog,
@@ -17,6 +33,20 @@ import {
   initialProjectedState,
   queuedAgain,
   type ProjectedState,
+  allWaiting,
+  acceptedAt,
+  branchAt,
+  branchStates,
+  headOf,
+  spansUpTo,
+  withBinding,
+  withoutCount,
+  withoutScale,
+  type BranchStates,
+  type HistoryItem,
+  type HistoryState,
+  type QueuedMessage,
+  type UserItem,
 } from "../projections/index.ts";
 
 export interface SessionState extends ProjectedState {
@@ -113,4 +143,117 @@ function rewound(state: SessionState, event: SessionEvent<"session.rewound">): F
   };
   const boundaries = rewoundBoundaries(state.boundaries, state, next, event);
   return { state: { ...next, boundaries }, effects };
+}
+
+// The interface by which model steps, tools and the compactor record events. {@link SessionActor} implements it.
+
+export interface SessionRecorder {
+  readonly session: string;
+  readonly state: SessionState;
+  /** Numbers the event, folds it, moves the machine, and passes it to the writer. */
+  record(body: EventBody, id?: string): void;
+  /** Resolves when all recorded events are in the log, with the durability of the store. */
+  durable(): Promise<void>;
+  /** A wait, if the log has fallen behind or the event loop needs a turn. */
+  pace(): Promise<void> | undefined;
+  /** A wait before a large value is recorded: the session must stay this process's while the work on it holds the event loop. */
+  outlast(value: unknown): Promise<void> | undefined;
+  /** In a replay, whether the recording believed the bill or count that comes next. */
+  believesBill(): boolean;
+}
+
+// The state after `session.rewound`: the branch's states at a boundary, the log's states as they are. Pure.
+
+type Rewound = SessionEvent<"session.rewound">;
+type State = BoundaryStates & { readonly boundaries: BoundariesState };
+
+interface RewindTarget {
+  readonly states: BranchStates & { readonly history: HistoryState };
+  /** The messages that wait again. */
+  readonly again: readonly QueuedMessage[];
+}
+
+/** What a rewind brings back; undefined if the event names no boundary, branch or message of the session. */
+function rewindTarget(state: State, event: Rewound): RewindTarget | undefined {
+  const { to, branch, again: ids = [] } = event.data;
+  const boundary = boundaryAt(state, to);
+  if (boundary === undefined || !isAtBoundary(state)) return undefined;
+  if (branch !== undefined && !isHead(state, branch, to)) return undefined;
+  const items = itemsOn(state.boundaries.items, spansUpTo(state.branches, to));
+  const again = ids.flatMap((id) => deliveredMessage(state.history, id) ?? []);
+  if (again.length !== ids.length) return undefined;
+  // A message that the target has already would be delivered twice in one branch.
+  const waiting = [...ids, ...allWaiting(state.queue).map(({ id }) => id)];
+  const isTwice = (id: string, index: number): boolean =>
+    waiting.indexOf(id) !== index || deliveredMessage({ items }, id) !== undefined;
+  if (waiting.some(isTwice)) return undefined;
+  return { states: statesAt(state, boundary, event, items, again), again: queued(state, again) };
+}
+
+export function canRewind(state: State, event: Rewound): boolean {
+  return rewindTarget(state, event) !== undefined;
+}
+
+function isHead({ branches, position }: State, branch: number, to: number): boolean {
+  return branchAt(branches, to) === branch && headOf(branches, branch, position) === to;
+}
+
+function deliveredMessage(
+  { items }: Pick<HistoryState, "items">,
+  id: string,
+): UserItem | undefined {
+  const found = items.findLast((item) => item.kind === "user" && item.id === id);
+  return found?.kind === "user" ? found : undefined;
+}
+
+function queued({ queue }: State, messages: readonly UserItem[]): readonly QueuedMessage[] {
+  return messages.map(({ id, content, time }) => ({
+    id,
+    content,
+    delivery: "follow-up",
+    position: acceptedAt(queue, id) ?? 1,
+    time,
+  }));
+}
+
+function statesAt(
+  state: State,
+  boundary: Boundary,
+  { position, data, time }: Rewound,
+  items: readonly HistoryItem[],
+  again: readonly UserItem[],
+): RewindTarget["states"] {
+  const { note } = data;
+  const { turn, view, compactions, counts, agent } = boundary;
+  const notes: readonly HistoryItem[] =
+    note === undefined ? [] : [{ kind: "note", text: note, turn, position, time }];
+  const waiting = again.reduce(
+    (entries, { id, content }) => withEntry(entries, id, { content }),
+    state.history.waiting,
+  );
+  const isSameAgent = agent === state.summary.agentDigest;
+  return {
+    ...branchStates(boundary),
+    history: { items: notes.length === 0 ? items : [...items, ...notes], waiting, turn },
+    // The known figures of the prompt hold for the agent of that time.
+    view: withBinding(view, position, state.view.binding),
+    compactions: isSameAgent ? compactions : withoutScale(compactions),
+    counts: isSameAgent ? counts : withoutCount(counts),
+  };
+}
+
+/** The boundaries after a rewind: the one that is left has passed. */
+function rewoundBoundaries(
+  state: BoundariesState,
+  before: BoundaryStates,
+  after: BoundaryStates,
+  { position, data: { note } }: Rewound,
+): BoundariesState {
+  const left = currentBoundary(before, state);
+  const notes = note === undefined ? [] : after.history.items.slice(-1);
+  return {
+    items: notes.length === 0 ? state.items : [...state.items, ...notes],
+    passed: left === undefined ? state.passed : [...state.passed, left],
+    from: isAtBoundary(after) ? position : 0,
+  };
 }

@@ -6,6 +6,7 @@ import { type Context, convertBase64ToUint8Array } from "@ai-sdk/provider-utils"
 import type { LanguageModelUsage, StepResult, ToolSet, GeneratedFile } from "ai";
 import { ownCopy, type ResponseMetadata, type TokenUsage } from "../events/index.ts";
 import {
+  isCustomKind,
   itemMessages,
   type HistoryState,
   type StepItem,
@@ -267,10 +268,6 @@ function contentPart(part: HistoryPart, parts: readonly HistoryPart[]): readonly
     case "error":
       return [];
   }
-}
-
-function isCustomKind(kind: string): kind is `${string}.${string}` {
-  return kind.includes(".");
 }
 
 type AnyCall = CallPart | ProviderCallPart;

@@ -27,11 +27,13 @@ import {
   type HistoryState,
   type StepItem,
   type ToolCall,
+  promptDiff,
+  type PromptDiff,
 } from "../projections/index.ts";
 import { heldBudget, isAtRest, isInTurn } from "./recovery.ts";
 import { outputRequests, type OutputRequest } from "./output-requests.ts";
 import { sessionApprovals, type Approval } from "./approvals.ts";
-import { loadSessionSnapshot } from "./snapshot.ts";
+import { loadSessionSnapshot, EVENTS_PER_SNAPSHOT } from "./snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
 /** A session at a position: its state, its history, and the prompt that a step would send. @example const { history, queue }: SessionView = await session.view(); */
@@ -87,7 +89,7 @@ function newView(session: string, state: SessionState): SessionView {
 }
 
 /** A view without what grows with the session: history, prompt, the usage of each step, calls that ended. */
-export interface SessionOutline extends Omit<SessionView, "history" | "prompt" | "usage"> {
+interface SessionOutline extends Omit<SessionView, "history" | "prompt" | "usage"> {
   /** The calls that run or wait. */
   readonly toolCalls: readonly DescribedCall[];
   readonly usage: Pick<UsageState, "total" | "inherited">;
@@ -122,7 +124,7 @@ export async function readSessionState(
 }
 
 /** Folds the events after a state, up to a position (default: the last). */
-export async function foldOnwards(
+async function foldOnwards(
   log: EventLog,
   session: string,
   from: SessionState,
@@ -219,7 +221,7 @@ export interface ListedSession extends SessionSummary {
 }
 
 /** Why a session or a part of it cannot be read. */
-export interface SessionProblem {
+interface SessionProblem {
   readonly code: TurnlogErrorCode;
   readonly message: string;
   readonly position?: number;
@@ -396,4 +398,34 @@ function described(call: ToolCall, { input, outcome, approvals }: CallPart): Des
     ...(reason === undefined ? {} : { reason }),
     ...(approvals === undefined ? {} : { approvals }),
   };
+}
+
+// Compares the prompts at two positions of a session. Runs and writes nothing.
+
+/** The difference between the prompts at two positions. */
+export interface SessionDiff extends PromptDiff {
+  readonly session: string;
+  readonly before: number;
+  readonly after: number;
+}
+
+/**
+ * Compares the prompts at two positions of a session, in either order.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` if a position does not exist
+ */
+export async function diffSession(
+  log: EventLog,
+  session: string,
+  before: number,
+  after: number,
+): Promise<SessionDiff> {
+  await checkPosition(log, session, before);
+  await checkPosition(log, session, after);
+  const one = await readSessionState(log, session, before);
+  // A position far ahead has a nearer snapshot.
+  const isNear = after >= before && after - before < EVENTS_PER_SNAPSHOT;
+  const other = isNear
+    ? await foldOnwards(log, session, one, after)
+    : await readSessionState(log, session, after);
+  return { session, before, after, ...promptDiff(one, other) };
 }

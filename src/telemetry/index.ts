@@ -9,5 +9,6 @@ export {
   type LifecycleEvents,
   type LifecycleName,
   type LifecycleSettings,
+  sessionTracer,
+  type SpanAttributes,
 } from "./dispatcher.ts";
-export { sessionTracer, type SpanAttributes } from "./session-tracer.ts";

@@ -2,15 +2,13 @@
 
 import assert from "node:assert/strict";
 import type { EventLog } from "../events/index.ts";
-import { appendContract } from "./log-append-contract.ts";
+import { appendContract, idempotencyContract } from "./log-append-contract.ts";
 import { deleteContract } from "./log-delete-contract.ts";
-import { followContract } from "./log-follow-contract.ts";
+import { followContract, subscribeContract } from "./log-subscribe-contract.ts";
 import { forkContract } from "./log-fork-contract.ts";
-import { idempotencyContract } from "./log-idempotency-contract.ts";
 import { lifetimeContract } from "./log-lifetime-contract.ts";
 import { readContract } from "./log-read-contract.ts";
-import { fails, forked, type Promised } from "./log-samples.ts";
-import { subscribeContract } from "./log-subscribe-contract.ts";
+import { fails, forked, onNewLog, type Promised } from "./log-samples.ts";
 
 /** The part of a test runner that the contracts need. */
 export interface ContractRunner {
@@ -56,18 +54,6 @@ export function eventLogContract(
         keepsEverything(open, reopen));
     }
   });
-}
-
-async function onNewLog(
-  open: () => Promise<EventLog>,
-  check: (log: EventLog) => Promise<void>,
-): Promise<void> {
-  const log = await open();
-  try {
-    await check(log);
-  } finally {
-    await log.close();
-  }
 }
 
 async function keepsEverything(

@@ -83,3 +83,16 @@ export async function take(events: AsyncIterator<SessionEvent>): Promise<Session
   assert.ok(next.done !== true, "the subscription ended");
   return next.value;
 }
+
+/** Checks a new log, and closes it. */
+export async function onNewLog(
+  open: () => Promise<EventLog>,
+  check: (log: EventLog) => Promise<void>,
+): Promise<void> {
+  const log = await open();
+  try {
+    await check(log);
+  } finally {
+    await log.close();
+  }
+}

@@ -1,7 +1,7 @@
 /** Encodes what the model streams: texts, reasoning, calls, files, sources. Pure; used by `reply-encoder.ts`. */
 
 import type { Citation } from "ai";
-import type { EventMap, JsonObject, SessionEvent } from "../events/index.ts";
+import { type EventMap, type JsonObject, type SessionEvent, isRecord } from "../events/index.ts";
 import { errorTextOf, errorWords } from "./shown.ts";
 import { fileUrl } from "./user-message.ts";
 import {
@@ -230,7 +230,7 @@ function isCitation(value: unknown): value is Citation {
     isSource &&
     areTexts(id, citedText) &&
     [startIndex, endIndex].every((at) => Number.isSafeInteger(at) && Number(at) >= 0) &&
-    [providerMetadata, ...Object.values(fields(providerMetadata))].every(isObject)
+    [providerMetadata, ...Object.values(fields(providerMetadata))].every(isRecord)
   );
 }
 
@@ -238,12 +238,8 @@ function areTexts(...values: readonly unknown[]): boolean {
   return values.every((value) => typeof value === "string");
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function fields(value: unknown): Readonly<Record<string, unknown>> {
-  return isObject(value) ? { ...value } : {};
+  return isRecord(value) ? { ...value } : {};
 }
 
 /** The named fields that data has. */

@@ -4,18 +4,11 @@
  * is left out. Pure.
  */
 
+import { parsedJson } from "../events/index.ts";
+
 /** The value so far; undefined if there is none. */
 export function partialJson(text: string): unknown {
-  return parsed(text) ?? parsed(completed(text));
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
+  return parsedJson(text) ?? parsedJson(completed(text));
 }
 
 /** What the scanner is in, innermost last. */

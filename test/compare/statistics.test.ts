@@ -1,7 +1,7 @@
 /** The intervals of a comparison, against published values. */
 
 import { expect, it } from "vitest";
-import { meanOf, shareOf, studentQuantile } from "../../src/compare/statistics.ts";
+import { meanOf, shareOf, studentQuantile } from "../../src/compare/report.ts";
 
 it.each([
   // NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2.

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { modelFamily } from "../../src/context/models/model-family.ts";
-import { modelTokenizer } from "../../src/context/estimate/model-tokenizer.ts";
+import { modelTokenizer } from "../../src/context/estimate/token-estimator.ts";
 
 it.each([
   ["openai.responses", "gpt-5", "openai"],

@@ -1,7 +1,7 @@
 /** Whether a provider still has the beginning of a prompt, and what a miss costs. */
 
 import { describe, expect, it } from "vitest";
-import { SHORTEST_LIFETIME_MS } from "../../src/context/models/cache-rules.ts";
+import { SHORTEST_LIFETIME_MS } from "../../src/context/models/model-family.ts";
 import { promptCache } from "../../src/context/shortening/pruning.ts";
 import type { TokenUsage } from "../../src/events/index.ts";
 import { noUsage, type UsageState } from "../../src/projections/index.ts";

@@ -6,7 +6,7 @@ import {
   leastCost,
   passedLimit,
   periodOf,
-} from "../../src/context/spending/spending.ts";
+} from "../../src/context/spending/who-pays.ts";
 import { noUsage, type UsageState } from "../../src/projections/index.ts";
 
 const model = { provider: "p", modelId: "m" };

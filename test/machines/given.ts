@@ -5,8 +5,7 @@ import {
   machineFold,
   type MachineStep,
 } from "../../src/machines/machine-fold.ts";
-import type { SessionContext } from "../../src/machines/session-context.ts";
-import type { SessionStateValue } from "../../src/machines/session-machine-type.ts";
+import type { SessionContext, SessionStateValue } from "../../src/machines/session-context.ts";
 import type { StructuralType } from "../../src/machines/structural-events.ts";
 
 type Body = EventBody<StructuralType>;

@@ -1,7 +1,7 @@
 /** Which addresses a download may reach: all classes of special addresses, in all their spellings. */
 
 import { describe, expect, it } from "vitest";
-import { addressRule } from "../../src/media/address-rule.ts";
+import { addressRule } from "../../src/media/pinned-fetch.ts";
 
 const local: Readonly<Record<string, readonly string[]>> = {
   "this host": ["0.0.0.0", "0.1.2.3", "::"],

@@ -12,7 +12,7 @@ const helpers: ReadonlySet<string> = new Set([
   // The signals are of one request of the MCP client, which has a time limit.
   "src/mcp/http-transport.ts",
   // A contract that other stores run, with claims of its own.
-  "src/testing/ownership-contract.ts",
+  "src/testing/inbox-contract.ts",
 ]);
 
 it("only the helpers listen to abort signals, so that nothing listens for longer than it lives", async () => {

@@ -5,7 +5,7 @@ import type { ModelMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { nextDigest, promptDigest } from "../../src/projections/index.ts";
-import { digestOf } from "../../src/projections/prompt-digest.ts";
+import { digestOf } from "../../src/projections/sent-prompt.ts";
 import { runs } from "../support/runs.ts";
 import { asked, stateOf } from "./session-of.ts";
 

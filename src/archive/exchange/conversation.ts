@@ -2,16 +2,16 @@
 
 import type { ModelMessage } from "ai";
 import { createHash } from "node:crypto";
-import { TurnlogError } from "../../events/index.ts";
+import { TurnlogError, cutShort, isRecord } from "../../events/index.ts";
 import { disjointUsage } from "../../projections/index.ts";
-import { toJson } from "../../shared/index.ts";
+import { toJson, toStoredError } from "../../shared/index.ts";
 import type { DroppedContent } from "./dropped-content.ts";
-import { notMessages } from "./message-errors.ts";
 import type { Reported } from "./transcript.ts";
 import { wordsOf, type Adapted, type Format, type Part } from "./adapted-message.ts";
-import type { LoggedCall } from "./logged-call.ts";
+import { z } from "zod";
+import { kindNames, kindOf, type MessageKind } from "./message-kind.ts";
 
-export interface Conversation {
+interface Conversation {
   /** Without system messages. */
   readonly messages: readonly ModelMessage[];
   readonly instructions: string;
@@ -135,4 +135,186 @@ export function withoutRepeats(conversations: readonly Conversation[]): readonly
     if (one.reported.size > 0) ends.set(digest, index);
   }
   return found;
+}
+
+// Says why messages do not match their schema: the first wrong message, its field, and how many more. Zod's own text
+// for these unions is thousands of lines. Pure.
+
+/** @param faults - The error of each message; `whole` is the error of a value that is not a list. */
+export function notMessages(
+  kind: MessageKind,
+  messages: unknown,
+  faults: readonly unknown[],
+  whole: unknown,
+): TurnlogError {
+  const why = schemaErrorText(faults) ?? faultWords(whole);
+  const text = `These are not ${kindNames[kind]}: ${why}. Nothing was imported.${otherKind(kind, messages)}`;
+  return new TurnlogError("INVALID_INPUT", text, { cause: whole });
+}
+
+function otherKind(kind: MessageKind, messages: unknown): string {
+  const found = Array.isArray(messages) ? kindOf(messages) : undefined;
+  if (found === undefined || found === kind) return "";
+  return ` They look like ${kindNames[found]}: import them with \`--from ${found}\`, or \`importMessages\` in a program.`;
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** Most characters of a foreign message, which may quote the whole value. */
+const LONGEST = 300;
+
+/** @param faults - The error of each message; undefined for a valid one. */
+function schemaErrorText(faults: readonly unknown[]): string | undefined {
+  const first = faults.findIndex((fault) => fault !== undefined);
+  if (first === -1) return undefined;
+  const more = faults.filter((fault) => fault !== undefined).length - 1;
+  const rest = more === 0 ? "" : `; ${more} more ${more === 1 ? "does" : "do"} not fit either`;
+  return `message ${first + 1} of ${faults.length}: ${faultWords(faults[first])}${rest}`;
+}
+
+function faultWords(fault: unknown): string {
+  const issue = fault instanceof z.ZodError ? fault.issues[0] : undefined;
+  if (issue !== undefined) return issueWords(issue, []);
+  const text = toStoredError(fault).message;
+  return cutShort(text, LONGEST);
+}
+
+function issueWords(issue: Issue, before: readonly PropertyKey[]): string {
+  const path = [...before, ...issue.path];
+  if (issue.code === "invalid_union") {
+    const meant = issue.errors.filter((issues) => !issues.some(isOtherKind));
+    const inner = meant.toSorted((one, other) => depth(other) - depth(one))[0]?.[0];
+    if (inner !== undefined) return issueWords(inner, path);
+    const kinds = issue.errors.flatMap((issues) => issues.filter(isOtherKind));
+    const [kind] = kinds;
+    if (kind !== undefined) {
+      const known = [...new Set(kinds.flatMap(valuesOf))].map((value) => JSON.stringify(value));
+      return `${place([...path, ...kind.path])}it must be one of ${known.join(", ")}`;
+    }
+  }
+  return place(path) + issue.message;
+}
+
+/** Whether a branch of a union is for values with another `role` or `type`. */
+function isOtherKind(issue: Issue): boolean {
+  const [field, ...below] = issue.path;
+  return (
+    issue.code === "invalid_value" && below.length === 0 && (field === "role" || field === "type")
+  );
+}
+
+function valuesOf(issue: Issue): readonly unknown[] {
+  return issue.code === "invalid_value" ? issue.values : [];
+}
+
+/** How deep a branch matched before it failed: the deepest one is probably the intended one. */
+function depth(issues: readonly Issue[]): number {
+  const [first] = issues;
+  if (first === undefined) return 0;
+  const below = first.code === "invalid_union" ? Math.max(0, ...first.errors.map(depth)) : 0;
+  return first.path.length + below;
+}
+
+function place(path: readonly PropertyKey[]): string {
+  return path.length === 0 ? "" : `${z.core.toDotPath(path)}: `;
+}
+
+// Takes the messages out of what programs keep: a list of them, the body of a request, a request with its response,
+// or a list of those. Pure.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface LoggedCall {
+  readonly messages: readonly unknown[];
+  /** The system prompt beside the messages. */
+  readonly system: unknown;
+  /** The messages of the response; none without one. */
+  readonly reply: readonly unknown[];
+  readonly request: Fields;
+  readonly response: Fields;
+}
+
+/** @throws TurnlogError `INVALID_INPUT` */
+export function loggedCalls(value: unknown): readonly LoggedCall[] {
+  const isLog = Array.isArray(value) && value.some(isCall);
+  const calls = (isLog ? value : [value]).map((one: unknown, index, { length }) =>
+    loggedCall(one, length === 1 ? "This" : `Conversation ${index + 1} of ${length}`),
+  );
+  return withPrevious(calls);
+}
+
+export function kindOfCalls(calls: readonly LoggedCall[]): MessageKind {
+  const listed = calls.flatMap(({ messages, reply, response }) => [
+    ...messages,
+    ...reply,
+    response,
+  ]);
+  const found = kindOf(listed);
+  if (found !== undefined) return found;
+  if (calls.some(({ request }) => "system" in request)) return "anthropic";
+  return calls.some(({ request }) => "messages" in request) ? "openai" : "model-messages";
+}
+
+/** Whether an element of a list is a conversation, and no message. */
+function isCall(value: unknown): boolean {
+  if (!isRecord(value)) return Array.isArray(value);
+  if ("messages" in value || "request" in value) return true;
+  return !("role" in value || "type" in value) && ("input" in value || "body" in value);
+}
+
+/** @param which - For errors. */
+function loggedCall(value: unknown, which: string): LoggedCall {
+  if (Array.isArray(value))
+    return { messages: value, system: undefined, reply: [], request: {}, response: {} };
+  const fault = (why: string): TurnlogError =>
+    new TurnlogError("INVALID_INPUT", `${which} ${why}. Nothing was imported.`);
+  if (!isRecord(value)) throw fault("is neither a list of messages nor a request with one");
+  const request = bodyOf(value["request"] ?? value);
+  const response = bodyOf(value["response"] ?? value);
+  const { messages = request["input"] } = request;
+  const listed: unknown =
+    typeof messages === "string" ? [{ role: "user", content: messages }] : messages;
+  if (!Array.isArray(listed)) throw fault("has no list of `messages`, or `input`");
+  const reply = replyOf(response);
+  if (reply === undefined && isRecord(value["response"]) && !("error" in response))
+    throw fault("has a response without `choices`, `output` or `content`");
+  const system = request["system"] ?? request["instructions"];
+  return {
+    messages: listed,
+    system,
+    reply: reply ?? [],
+    request,
+    response: reply === undefined ? {} : response,
+  };
+}
+
+/** A batch keeps requests and responses with their addresses. */
+function bodyOf(value: unknown): Fields {
+  const fields = isRecord(value) ? value : {};
+  return isRecord(fields["body"]) ? fields["body"] : fields;
+}
+
+function replyOf(response: Fields): readonly unknown[] | undefined {
+  const { choices, content, role } = response;
+  const output: unknown = response["output"];
+  if (Array.isArray(choices))
+    return choices.slice(0, 1).map((one: unknown) => (isRecord(one) ? one["message"] : one));
+  if (Array.isArray(output)) return Array.from<unknown>(output);
+  return role === "assistant" ? [{ role, content }] : undefined;
+}
+
+/** OpenAI keeps the beginning of such a conversation itself: the log has it in an earlier call. */
+function withPrevious(calls: readonly LoggedCall[]): readonly LoggedCall[] {
+  const known = new Map<unknown, readonly unknown[]>();
+  return calls.map((call) => {
+    const { previous_response_id: id = null } = call.request;
+    const before = id === null ? [] : known.get(id);
+    if (before === undefined) {
+      const why = `A request continues the response ${String(id)}, which the file does not have before it`;
+      throw new TurnlogError("INVALID_INPUT", `${why}. Nothing was imported.`);
+    }
+    const messages = [...before, ...call.messages];
+    known.set(call.response["id"], [...messages, ...call.reply]);
+    return { ...call, messages };
+  });
 }

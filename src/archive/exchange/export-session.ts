@@ -15,7 +15,7 @@ import {
 import { OneByOne } from "../../shared/index.ts";
 import { blobsOfSession, refersToBlob } from "../../media/index.ts";
 import { linkOf, checkPosition, readSummary } from "../../state/index.ts";
-import { relinkedPlain } from "./import-append.ts";
+import { relinkedPlain } from "./import-session.ts";
 
 export interface ExportOptions {
   /**

@@ -14,13 +14,17 @@ import {
   keptIds,
   type DroppedContent,
 } from "./dropped-content.ts";
-import { appendImported, type Imported } from "./import-append.ts";
-import { notMessages } from "./message-errors.ts";
+import { appendImported, type Imported } from "./import-session.ts";
+import {
+  notMessages,
+  conversationOf,
+  withoutRepeats,
+  kindOfCalls,
+  loggedCalls,
+} from "./conversation.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
 import { readableError } from "../../shared/index.ts";
 import { withPlainData } from "./plain-messages.ts";
-import { conversationOf, withoutRepeats } from "./conversation.ts";
-import { kindOfCalls, loggedCalls } from "./logged-call.ts";
 import { messageKinds, type MessageKind } from "./message-kind.ts";
 import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";

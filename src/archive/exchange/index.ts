@@ -13,5 +13,10 @@ export {
 export type { MessageTranscript } from "./transcribe.ts";
 export { messageKinds } from "./message-kind.ts";
 export { CheckedFile, readSessionFile } from "./file-reader.ts";
-export { type Imported, appendImported } from "./import-append.ts";
-export { type ImportSessionOptions, importChecked, importSession } from "./import-session.ts";
+export {
+  type Imported,
+  appendImported,
+  type ImportSessionOptions,
+  importChecked,
+  importSession,
+} from "./import-session.ts";

@@ -43,7 +43,7 @@ export interface Check {
   /** Faults of an event, in words, given the state before it. */
   onEvent(event: SessionEvent, before: SessionState): readonly string[];
   /** Faults of the log as a whole, after its last event. */
-  onEnd(last: SessionState): readonly string[];
+  onEnd?(last: SessionState): readonly string[];
 }
 
 export const noFaults: readonly string[] = [];

@@ -24,7 +24,6 @@ export function contentCheck(): ContentCheck {
       hasFound = true;
       return [`no prompt can contain this ${event.type}: ${fault}`];
     },
-    onEnd: () => noFaults,
   };
 }
 

@@ -147,7 +147,7 @@ export class Inspection {
     const { state } = this;
     const { position } = state;
     return this.#checks.flatMap((check) =>
-      check.onEnd(state).map((what) => ({ position, rule: check.rule, what })),
+      (check.onEnd?.(state) ?? []).map((what) => ({ position, rule: check.rule, what })),
     );
   }
 }

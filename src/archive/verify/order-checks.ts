@@ -95,7 +95,6 @@ export function orderCheck(): Check {
       const found = faults(event);
       return found.length === 0 ? found : found.map((what) => `${event.type}: ${what}`);
     },
-    onEnd: () => noFaults,
   };
 }
 
@@ -177,7 +176,6 @@ export function identityCheck(): Check {
           return noFaults;
       }
     },
-    onEnd: () => noFaults,
   };
 }
 
@@ -190,7 +188,6 @@ export function branchCheck(): Check {
       event.type !== "session.rewound" || canRewind(before, event)
         ? noFaults
         : [`position ${event.data.to} is no boundary to which the session could be rewound here`],
-    onEnd: () => noFaults,
   };
 }
 

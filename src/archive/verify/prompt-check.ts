@@ -66,7 +66,6 @@ export function promptCheck(isReplaced: () => boolean): PromptCheck {
       }
       return [`the prompt of step ${step} cannot be rebuilt: ${rebuilt} instead of ${sent}`];
     },
-    onEnd: () => noFaults,
   };
 }
 

@@ -22,7 +22,7 @@ import {
 import { addSize, noSize, type MessageSize, type Meter } from "./message-size.ts";
 import type { ModelFamily } from "../models/model-family.ts";
 import type { TokenUsage } from "../../events/index.ts";
-import { modelTokenizer } from "./model-tokenizer.ts";
+import { modelTokenizer } from "./token-estimator.ts";
 
 export interface PromptChange {
   /** The billed step; absent if the prompt was counted. */

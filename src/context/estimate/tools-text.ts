@@ -3,43 +3,32 @@
  * and the chat format of gpt-oss), which are shorter than JSON; Gemini's have fewer keywords. Pure.
  */
 
+import { isRecord, parsedJson } from "../../events/index.ts";
 import type { ToolsRule } from "../models/model-family.ts";
 
 /** Definitions as JSON: a list of `{ name, description, inputSchema }`. Anything else stays as it is. */
 export function toolsText(json: string, form: ToolsRule["form"]): string {
   if (form === "json" || json === "") return json;
-  const tools = parsed(json);
+  const tools = parsedJson(json);
   if (!Array.isArray(tools)) return json;
   return form === "openapi" ? JSON.stringify(tools, withoutKeywords) : typescript(tools);
 }
 
 /** 0 for a text that is no list. */
 export function toolsCount(json: string): number {
-  const tools = parsed(json);
+  const tools = parsedJson(json);
   return Array.isArray(tools) ? tools.length : 0;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function withoutKeywords(key: string, value: unknown): unknown {
   if (key === "additionalProperties" || key === "$schema" || value === "") return undefined;
-  return isObject(value) && Object.keys(value).length === 0 ? undefined : value;
+  return isRecord(value) && Object.keys(value).length === 0 ? undefined : value;
 }
 
 type Schema = Readonly<Record<string, unknown>>;
 
-function isObject(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function objectIn(value: unknown): Schema {
-  return isObject(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 function listIn(value: unknown): readonly unknown[] {
@@ -91,7 +80,7 @@ function typeText(value: unknown, root: Schema | undefined): string {
     case "array":
       return `${inner(items)}[]`;
     case "object":
-      return isObject(properties) ? `{\n${propertiesText(schema, root)}\n}` : "object";
+      return isRecord(properties) ? `{\n${propertiesText(schema, root)}\n}` : "object";
     case "integer":
       return "number";
     default:

@@ -24,7 +24,7 @@ import {
 } from "../estimate/message-size.ts";
 import { shownUnits, type ShownUnit } from "../compaction/shown-units.ts";
 import type { ModelName } from "../../events/index.ts";
-import { type CacheLifetime, cacheRule, MARKED } from "../models/cache-rules.ts";
+import { type CacheLifetime, cacheRule, MARKED } from "../models/model-family.ts";
 import type { ModelLimits } from "../models/model-limits.ts";
 
 export interface PruneOptions {

@@ -4,7 +4,7 @@
  */
 
 import { check, flag, list, optionsOf } from "../../validation/index.ts";
-import type { CutCall } from "../../events/index.ts";
+import type { CutCall, CutInput, JsonValue } from "../../events/index.ts";
 import {
   callName,
   cutGap,
@@ -19,6 +19,7 @@ import {
   type StepItem,
   partsPair,
   type Gap,
+  cutInput,
 } from "../../projections/index.ts";
 import type { PlanBudget } from "../compaction/compaction-strategy.ts";
 import { resultSizes } from "../estimate/message-size.ts";
@@ -34,7 +35,7 @@ export interface CutPlanning {
   readonly reader?: string;
 }
 
-export interface CutPlan {
+interface CutPlan {
   readonly calls: readonly CutCall[];
   readonly savedTokens: number;
 }
@@ -76,14 +77,14 @@ export function planCuts(input: CutPlanning): CutPlan | undefined {
 }
 
 /** No reply has followed its results. */
-export function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
+function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
   if (open !== undefined && itemMessages(open).length > 0) return open;
   const last = items.findLast((item) => item.kind === "step" && itemMessages(item).length > 0);
   return last?.kind === "step" ? last : undefined;
 }
 
 /** The calls of a step that may be cut: not those of `keepTools`, and none whose cut was undone. */
-export function callsToCut(
+function callsToCut(
   step: StepItem,
   { view, options = {} }: CutPlanning,
   cutIn: (cut: ContextView["cuts"][number]) => readonly { step: number; callId: string }[],
@@ -123,11 +124,7 @@ function fitting(
 }
 
 /** As many characters as use at most all of a limit, to a tenth; undefined if even `least` use more. */
-export function shrunk(
-  most: number,
-  used: (characters: number) => number,
-  least = 0,
-): number | undefined {
+function shrunk(most: number, used: (characters: number) => number, least = 0): number | undefined {
   for (let characters = most; ;) {
     const share = used(characters);
     if (share <= 1) return characters;
@@ -172,9 +169,9 @@ const STEP_SHARE = 0.5;
 /** The assumed budget of messages if no window is known: twice what a compaction keeps. */
 const USUAL_TOKENS = 80_000;
 /** The least tokens of a cut result: fewer would be little more than the note. */
-export const LEAST_TOKENS = 200;
+const LEAST_TOKENS = 200;
 
-export interface ResultShare {
+interface ResultShare {
   readonly result: number;
   readonly step: number;
 }
@@ -190,7 +187,7 @@ export function resultShare(
 }
 
 /** The most tokens of each result: short ones leave their rest to the others. @param sizes Of whole results. */
-export function resultLimit(sizes: readonly number[], { result, step }: ResultShare): number {
+function resultLimit(sizes: readonly number[], { result, step }: ResultShare): number {
   let left = step;
   for (const [index, size] of sizes.toSorted((one, other) => one - other).entries()) {
     const even = left / (sizes.length - index);
@@ -249,4 +246,53 @@ function pageFrom(text: string, from: number, characters: number): ResultPage {
     text: page,
     shown: `[Characters ${from} to ${to} of ${text.length}.${next}]\n${page}`,
   };
+}
+
+// Plans how to cut long inputs of new calls, such as a file that a model has written: in a small window they leave
+// no room for an answer. Like results, only those that no reply has followed. Pure.
+
+interface InputCutPlan {
+  readonly inputs: readonly CutInput[];
+  readonly savedTokens: number;
+}
+
+/** The inputs to cut before the next step; undefined if they fit, or the room for messages is not known. */
+export function planInputCuts(planning: CutPlanning): InputCutPlan | undefined {
+  const { history, budget, options } = planning;
+  const step = unansweredStep(history);
+  if (step === undefined || budget.messageTokens === undefined) return undefined;
+  const tokens = (input: JsonValue): number =>
+    budget.meter.text(JSON.stringify(input)).text * budget.factor;
+  const calls = callsToCut(step, planning, ({ inputs = [] }) => inputs)
+    .filter(({ part }) => typeof part.input === "object")
+    .map(({ part, shown }) => ({ part, size: tokens(shown.input) }));
+  // All inputs of a step together have what one result may have.
+  const { result: share } = resultShare(budget, options);
+  const sizes = calls.map(({ size }) => size);
+  const limit = resultLimit(sizes, { result: share, step: share });
+  let saved = 0;
+  const inputs = calls.flatMap(({ part, size }): readonly CutInput[] => {
+    if (size <= Math.max(limit, LEAST_TOKENS)) return [];
+    const mark = fittingInput(part.input, limit, tokens);
+    const left = tokens(cutInput(part.input, mark));
+    if (left >= size) return [];
+    saved += size - left;
+    return [{ step: step.step, callId: part.callId, ...mark }];
+  });
+  return inputs.length === 0 ? undefined : { inputs, savedTokens: Math.max(0, Math.round(saved)) };
+}
+
+type InputMark = Pick<CutInput, "texts" | "asText">;
+
+/** The longest cut within the limit: of the texts inside, or of the whole if they are not what is long. */
+function fittingInput(
+  input: JsonValue,
+  limit: number,
+  tokens: (input: JsonValue) => number,
+): InputMark {
+  const longest = JSON.stringify(input).length;
+  const inside = shrunk(longest, (texts) => tokens(cutInput(input, { texts })) / limit);
+  if (inside !== undefined) return { texts: inside };
+  const whole = (texts: number): InputMark => ({ texts, asText: true });
+  return whole(shrunk(longest, (texts) => tokens(cutInput(input, whole(texts))) / limit) ?? 0);
 }

@@ -10,6 +10,8 @@ import {
 } from "../../projections/index.ts";
 import { uncheckedCallCost, type KnownLimits } from "../models/model-limits.ts";
 import { textTokens } from "../estimate/text-tokens.ts";
+import { z } from "zod";
+import { flag, name, optionsOf, position } from "../../validation/index.ts";
 
 /** US dollars, as far as prices are known. */
 export interface Cost {
@@ -110,3 +112,26 @@ export function estimateSpent({ running }: UsageState, history: HistoryState): T
     outputTokens: Math.ceil(said),
   };
 }
+
+// What is asked to be otherwise in a bill. The bill itself is loaded when one is read. Pure.
+
+/** What is otherwise in a computed bill. All that is left out stays as it was. */
+export interface WhatIf {
+  /** Positions of compactions and prunings that are left out. */
+  readonly without?: readonly number[];
+  /** Whether prompts are cached. Default: as they were. */
+  readonly caching?: boolean;
+  /** The model whose prices are paid. */
+  readonly model?: ModelName;
+}
+
+export const whatIfSchema: z.ZodType = z.lazy(() =>
+  optionsOf<WhatIf>(
+    {
+      without: z.array(position, "a list of positions"),
+      caching: flag,
+      model: optionsOf<ModelName>({}, { provider: name, modelId: name }),
+    },
+    {},
+  ),
+);

@@ -1,6 +1,7 @@
 /** Plain JSON, the only kind of data that an event carries. */
 
 import { z } from "zod";
+import { isRecord } from "./shared-value.ts";
 
 /**
  * A value that JSON can hold, read-only at every depth.
@@ -30,16 +31,13 @@ export function isNestedDeeper(value: unknown, levels: number): boolean {
 /** Accepts any result of `JSON.parse`: walking it would only prove what the parser guarantees. */
 export const jsonSchema: z.ZodType<JsonValue> = z.custom<JsonValue>((value) => value !== undefined);
 
-export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-);
+export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(isRecord);
 
 /** Data that providers add to a part, by provider name. It goes back to that provider unchanged. */
 export type ProviderMetadata = Readonly<Record<string, JsonObject>>;
 
-export const providerMetadataSchema: z.ZodType<ProviderMetadata> = z.custom<ProviderMetadata>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-);
+export const providerMetadataSchema: z.ZodType<ProviderMetadata> =
+  z.custom<ProviderMetadata>(isRecord);
 
 /** An error as JSON: name, message, stack, own fields and the chain of causes. */
 export interface StoredError {

@@ -1,6 +1,6 @@
 /**
  * Freezes plain data that is shared, or copies it for a caller who may change it. Bytes, dates, functions
- * and instances of classes are neither frozen nor copied. Makes objects without absent fields.
+ * and instances of classes are neither frozen nor copied. Makes objects without absent fields, and tells what a value is.
  */
 
 /** Frozen values are not walked again. Keys are read before the freeze: afterwards they take twice as long. */
@@ -28,8 +28,13 @@ function addObjects(due: unknown[], from: Plain): void {
 
 type Plain = readonly unknown[] | { readonly [key: string]: unknown };
 
-function isList(value: unknown): value is readonly unknown[] {
+export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
+}
+
+/** Whether a value is an object, and no list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && !Array.isArray(value);
 }
 
 function isObject(value: unknown): value is object {
@@ -74,4 +79,13 @@ export function defined<const Fields extends object>(fields: Fields): Defined<Fi
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Object.fromEntries(given) as Defined<Fields>;
+}
+
+/** Undefined for a text that is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -3,6 +3,7 @@
  * consumer's position is stored after its handler returns, so that every event is handled at least once.
  */
 
+import { isCallbackFailure } from "../../agent/index.ts";
 import {
   TurnlogError,
   type CursorStore,
@@ -240,7 +241,7 @@ class RunningConsumer implements Consumer {
    * unreachable has not failed.
    */
   #fail(error: unknown): void {
-    if (this.#ending.signal.aborted && !isOfHandler(error)) return;
+    if (this.#ending.signal.aborted && !isCallbackFailure(error)) return;
     this.#failure ??= TurnlogError.isInstance(error) ? error : this.#away(error);
     this.#ending.abort();
   }
@@ -287,10 +288,6 @@ class RunningConsumer implements Consumer {
       { details: { consumer: this.name, globalPosition: this.#handled }, cause },
     );
   }
-}
-
-function isOfHandler(error: unknown): boolean {
-  return TurnlogError.isInstance(error) && error.code === "CALLBACK_FAILED";
 }
 
 function refused(name: string, why: string): TurnlogError {

@@ -17,7 +17,7 @@ import {
 import type { SessionActor } from "../session/actor.ts";
 import type { Session } from "../api/session.ts";
 import type { RewindHost } from "./rewinds.ts";
-import { clientEnding } from "../tools/client-output.ts";
+import { clientEnding } from "../tools/call-ending.ts";
 import { endAbandoned, isAbandoned } from "../live/sub-agents.ts";
 
 interface AnswersHost extends Pick<RewindHost, "log" | "live" | "openActor" | "executed"> {

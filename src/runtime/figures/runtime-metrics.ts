@@ -1,10 +1,10 @@
 /** Figures for operators by OpenTelemetry's API, taken from the events that live sessions record. */
 
-import type { ModelName, SessionEvent } from "../../events/index.ts";
+import type { SessionEvent } from "../../events/index.ts";
 import { type KnownLimits, uncheckedCallCost } from "../../context/index.ts";
 import type { Circuits } from "../model/failover.ts";
 import { openCalls } from "../../machines/index.ts";
-import { ownSteps } from "../../projections/index.ts";
+import { modelKey, ownSteps } from "../../projections/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
 interface Counter {
@@ -101,7 +101,7 @@ export class RuntimeMetrics {
       .addCallback((result) => {
         for (const { provider, modelId, state, failures } of circuits?.list() ?? [])
           result.observe(failures, {
-            model: modelId === undefined ? provider : modelText({ provider, modelId }),
+            model: modelId === undefined ? provider : modelKey({ provider, modelId }),
             state,
           });
       });
@@ -129,7 +129,7 @@ export class RuntimeMetrics {
         return this.#compactions.add(1);
       case "step.failed-over": {
         const { from, to, why } = event.data;
-        return this.#failovers.add(1, { from: modelText(from), to: modelText(to), why });
+        return this.#failovers.add(1, { from: modelKey(from), to: modelKey(to), why });
       }
       case "session.recovered":
         return this.#recoveries.add(1, { policy: event.data.policy });
@@ -155,7 +155,7 @@ export class RuntimeMetrics {
     if (call === undefined) return;
     const { model, time, usage: used } = call;
     const purpose = isStep ? "answer" : event.type === "step.retrying" ? "retry" : "summary";
-    const of = { purpose, ...(model && { model: modelText(model) }) };
+    const of = { purpose, ...(model && { model: modelKey(model) }) };
     const dollars = model && uncheckedCallCost(model, used, time, known);
     if (dollars !== undefined) this.#cost.add(dollars, of);
     this.#input.add(used.inputTokens, of);
@@ -175,8 +175,4 @@ export class RuntimeMetrics {
     for (const waiting of this.#waiting.values()) sum += waiting[what];
     return sum;
   }
-}
-
-function modelText({ provider, modelId }: ModelName): string {
-  return `${provider}:${modelId}`;
 }

@@ -25,7 +25,7 @@ import { openChain } from "../session/writer.ts";
 import { Watchers } from "../session/watchers.ts";
 import { foldedStates, calledTools, isAtRest, loadSessionSnapshot } from "../../state/index.ts";
 import { reopened } from "../api/runtime.ts";
-import type { Delegate } from "../tools/delegation.ts";
+import type { Delegate } from "../tools/tool-execution.ts";
 import type { RuntimeSettings, SessionIdentity } from "../api/runtime-options.ts";
 
 /** Loaded at the first activation: a program that only reads a store does not load the AI SDK. */

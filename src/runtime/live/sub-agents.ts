@@ -23,7 +23,7 @@ import {
   type Background,
 } from "../../shared/index.ts";
 import type { AgentNames, AgentRegistry, SessionAgent } from "./agent-registry.ts";
-import type { Delegate } from "../tools/delegation.ts";
+import type { Delegate } from "../tools/tool-execution.ts";
 import type { SessionIdentity } from "../api/runtime-options.ts";
 import type { Session } from "../api/session.ts";
 import type { TurnResult } from "../session/turn-outcome.ts";

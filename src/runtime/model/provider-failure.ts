@@ -8,10 +8,11 @@ import { z } from "zod";
 import {
   jsonObjectSchema,
   type FailureKind,
-  type JsonObject,
   type JsonValue,
   type StoredError,
   type FinishReason,
+  parsedJson,
+  isRecord,
 } from "../../events/index.ts";
 import { EMPTY_STOP, isTooLarge, overflowOf } from "../../projections/index.ts";
 import type { StepOutput } from "../../agent/index.ts";
@@ -165,17 +166,9 @@ function textOf({ type, code, message, responseBody, value }: ErrorFields): stri
 function statusOf(fields: ErrorFields): number | undefined {
   const { statusCode, code, responseBody = "", value } = fields;
   if (statusCode !== undefined && statusCode >= 400) return statusCode;
-  const said = saidSchema.safeParse(value ?? parsedBody(responseBody)).data;
+  const said = saidSchema.safeParse(value ?? parsedJson(responseBody)).data;
   const named = [code, said?.error?.code, said?.code].map(Number);
   return named.find((status) => status >= 400 && status < 600) ?? statusCode;
-}
-
-function parsedBody(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A chunk that no client can read: an error of a gateway, or a reply in another form. */
@@ -192,17 +185,13 @@ function isBrokenData({ name, message }: ErrorFields): boolean {
 
 /** A connection that failed or broke: Node puts the code on the error or on one of its causes. */
 function isNetworkError(error: StoredError): boolean {
-  for (let cause: JsonValue | undefined = error; isObject(cause); cause = cause["cause"]) {
+  for (let cause: JsonValue | undefined = error; isRecord(cause); cause = cause["cause"]) {
     const { name, message, code } = cause;
     if (typeof code === "string" && networkCodes.has(code)) return true;
     if (name !== "TypeError" || typeof message !== "string") continue;
     if (/fetch failed|terminated|network/i.test(message)) return true;
   }
   return false;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return jsonObjectSchema.safeParse(value).success;
 }
 
 /** From `retry-after-ms`, or `retry-after` in seconds or as a date. */

@@ -9,6 +9,7 @@ import {
   type FailureKind,
   type JsonValue,
   type StoredError,
+  parsedJson,
 } from "../../events/index.ts";
 
 /**
@@ -212,16 +213,8 @@ const named: ReadonlySet<string> = new Set([
 /** The words of an answer, or of one that a gateway repeats as text. */
 function bodyWords(body: string): readonly string[] {
   if (!body.trimStart().startsWith("{")) return [body];
-  const parsed = jsonSchema.safeParse(parsedJson(body));
+  const parsed = jsonSchema.safeParse(parsedJson(body) ?? body);
   return parsed.success && typeof parsed.data !== "string" ? wordsIn(parsed.data) : [body];
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function wordsIn(value: JsonValue): readonly string[] {

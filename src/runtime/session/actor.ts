@@ -35,7 +35,7 @@ import { SessionEffects, type RecordedTexts } from "./effects.ts";
 import type { RecordedPreparation } from "./step-preparation.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import type { ContextFor, RunningTurn, HeldValues } from "./running-turn.ts";
-import type { Delegate } from "../tools/delegation.ts";
+import type { Delegate } from "../tools/tool-execution.ts";
 import { z } from "zod";
 
 export interface SessionActorOptions {

@@ -12,7 +12,7 @@ import type { Timer } from "../../shared/index.ts";
 import type { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import { ToolRunner } from "../tools/tool-runner.ts";
-import type { Delegate } from "../tools/delegation.ts";
+import type { Delegate } from "../tools/tool-execution.ts";
 import type { Failover } from "../model/failover.ts";
 import type { RunningTurn } from "./running-turn.ts";
 

@@ -171,21 +171,26 @@ export function startOf(
   };
 }
 
-type Rest =
-  | TurnOutcome
+/** How a turn rests before its end: it waits, or its message is held. */
+export type TurnWait =
+  /**
+   * A turn waits: for approvals (`session.approve` or `deny`), a client's outputs (`session.answerCall`), or more to
+   * spend (`session.allow`).
+   */
   | {
       readonly kind: "waiting";
       readonly approvals: readonly Approval[];
       readonly outputRequests: readonly OutputRequest[];
       readonly budget?: HeldBudget;
     }
+  /** The message waits behind a cancelled, failed or interrupted turn, until `session.resume()`. */
   | { readonly kind: "held" };
 
 /** Finds how the turn of a message came to rest. Undefined while the turn continues without further input. */
 export function restOf(
   session: string,
   messageId: string,
-): (state: SessionState) => Rest | undefined {
+): (state: SessionState) => TurnOutcome | TurnWait | undefined {
   const outcomeIn = outcomeOf(messageId);
   return (state) => {
     const outcome = outcomeIn(state);

@@ -10,7 +10,6 @@ import {
 } from "../../events/index.ts";
 import { isTooLarge, overflowOf } from "../../projections/index.ts";
 import { parsedOutput, type ParsedOutput } from "../../agent/index.ts";
-import type { Approval, HeldBudget, OutputRequest } from "../../state/index.ts";
 import { withFullStop } from "../../shared/index.ts";
 import type { Rewound } from "../../commands/index.ts";
 import {
@@ -18,23 +17,13 @@ import {
   type TurnOutcome,
   type TurnResult,
   type TurnStart,
+  type TurnWait,
 } from "./turn-outcome.ts";
 
 /** How a turn rests: it has ended, waits for approvals or outputs, or its message is held. */
 type TurnRest<OUTPUT = unknown> =
   | { readonly kind: "ended"; readonly result: TurnResult<OUTPUT> }
-  /**
-   * A turn waits: for approvals (`session.approve` or `deny`), a client's outputs (`session.answerCall`), or more to
-   * spend (`session.allow`).
-   */
-  | {
-      readonly kind: "waiting";
-      readonly approvals: readonly Approval[];
-      readonly outputRequests: readonly OutputRequest[];
-      readonly budget?: HeldBudget;
-    }
-  /** The message waits behind a cancelled, failed or interrupted turn, until `session.resume()`. */
-  | { readonly kind: "held" };
+  | TurnWait;
 
 /**
  * The turn that delivers a message: its events, past and then live, and its result.
@@ -103,7 +92,7 @@ export interface TurnOptions<OUTPUT, PARTIAL> {
   readonly outcome: () => Promise<TurnOutcome>;
   readonly start: () => Promise<TurnStart | "withdrawn">;
   readonly replaced: () => Promise<Rewound | undefined>;
-  readonly rest: () => Promise<TurnOutcome | Exclude<TurnRest, { readonly kind: "ended" }>>;
+  readonly rest: () => Promise<TurnOutcome | TurnWait>;
 }
 
 export function createTurn<OUTPUT, PARTIAL>(

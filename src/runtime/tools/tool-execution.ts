@@ -20,6 +20,9 @@ import {
   type JsonValue,
   type ModelOutput,
   type StoredError,
+  isSessionId,
+  segmentOf,
+  type ParentCall,
 } from "../../events/index.ts";
 import {
   AskedPerson,
@@ -28,10 +31,11 @@ import {
   type AnsweredQuestion,
   type RunInSession,
   type TurnContext,
+  agentToolOptions,
+  DEFAULT_MAX_DEPTH,
 } from "../../agent/index.ts";
 import type { Offloaded, SessionBlobs } from "../../media/index.ts";
 import type { CallPart } from "../../projections/index.ts";
-import type { CallIdentity } from "./call-identity.ts";
 import {
   defer,
   onAbort,
@@ -41,10 +45,13 @@ import {
   type Timer,
 } from "../../shared/index.ts";
 import { failureOutput } from "../../mcp/index.ts";
+import { z } from "zod";
+import { hash } from "node:crypto";
+import { effectIdOf, type SessionRecorder } from "../../state/index.ts";
 
 export type AnyTool = ToolSet[string];
 
-export interface ToolExecution {
+interface ToolExecution {
   readonly tool: AnyTool;
   readonly call: CallPart;
   readonly identity: CallIdentity;
@@ -307,4 +314,102 @@ export interface ToolObserver {
   run<Value>(work: () => PromiseLike<Value>): PromiseLike<Value>;
   /** Called with the tool's own output or error, before their conversion to JSON. */
   answered(outcome: ToolOutcome): void;
+}
+
+// The identity of a tool call, for the tool's `execute`.
+
+/** The identity of a call; see {@link callIdentity}. */
+export interface CallIdentity {
+  readonly session: string;
+  readonly step: number;
+  /** From 1; higher if the call runs again after a restart. */
+  readonly attempt: number;
+  /** The same for every attempt at this call, also after restarts: use it as an idempotency key. */
+  readonly effectId: string;
+}
+
+const optionsSchema = z.object({
+  turnlog: z.object({
+    session: z.string(),
+    step: z.int(),
+    attempt: z.int(),
+    effectId: z.string(),
+  }),
+});
+
+/**
+ * The identity of the running call, from the second argument of a tool's `execute`.
+ * @throws TurnlogError `INVALID_INPUT` if turnlog did not run the tool
+ * @example
+ * const buy = tool({
+ *   inputSchema: z.object({ item: z.string() }),
+ *   execute: async (order, options) => pay(order, { idempotencyKey: callIdentity(options).effectId }),
+ * });
+ */
+export function callIdentity(options: unknown): CallIdentity {
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return parsed.data.turnlog;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    "These are not the options that turnlog gives to a tool's `execute`: pass on its second argument unchanged.",
+    { cause: parsed.error },
+  );
+}
+
+// A call of `agentTool`: which session runs it, and how the runner asks for that. The ids follow from the call's
+// effect id, so that the session is created once and its message accepted once.
+
+/** The session that runs a call. */
+export interface Delegation {
+  /** The id of the sub-agent's session. */
+  readonly child: string;
+  readonly parent: ParentCall;
+  /** The id of the message with the task. */
+  readonly messageId: string;
+}
+
+/** Runs a call in its session: creates or resumes it, sends the task once, and waits for its turn. */
+export type Delegate = (
+  delegation: Delegation,
+  input: unknown,
+  signal: AbortSignal,
+) => Promise<JsonValue>;
+
+/** Undefined for a tool that runs without a sub-agent. */
+export function delegationOf(
+  tool: AnyTool,
+  { callId, toolName }: CallPart,
+  step: number,
+  recorder: Pick<SessionRecorder, "session" | "state">,
+): Delegation | undefined {
+  if (agentToolOptions(tool) === undefined) return undefined;
+  const { state } = recorder;
+  const open = state.toolCalls.open.find((call) => call.callId === callId);
+  // A fork that continues the call joins the session of its origin.
+  const session = open?.origin ?? recorder.session;
+  const messageId = effectIdOf(recorder, step, callId);
+  const digest = hash("sha256", messageId).slice(0, 8);
+  const depth = ((state.summary.parent ?? state.summary.agentFrom)?.depth ?? 0) + 1;
+  return {
+    child: `${session}/${segmentOf(toolName)}-${step}-${digest}`,
+    parent: { session, step, callId, toolName, depth },
+    messageId,
+  };
+}
+
+/** Why the call may not have a session. */
+export function delegationFault(
+  tool: AnyTool,
+  { child, parent }: Delegation,
+): StoredError | undefined {
+  const { maxDepth = DEFAULT_MAX_DEPTH } = agentToolOptions(tool) ?? {};
+  const why =
+    parent.depth > maxDepth
+      ? `${maxDepth} agents may run within each other (\`maxDepth\`)`
+      : isSessionId(child)
+        ? undefined
+        : `with that of the call, the id of session ${parent.session} is too long for another session`;
+  if (why === undefined) return undefined;
+  const message = `The agent ${parent.toolName} was not called: ${why}. Do the task without it.`;
+  return { name: "Error", message };
 }

@@ -26,11 +26,8 @@ import {
 import { approvalOf, type Approval, type Decision } from "./approval.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { denialReason, executed } from "./call-ending.ts";
-import type { CallIdentity } from "./call-identity.ts";
-import { delegationOf, delegationFault, type Delegate, type Delegation } from "./delegation.ts";
-import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
-import { CallParts, RunningCalls, StepCalls } from "./running-calls.ts";
 import {
+  type CallIdentity,
   type ToolObserver,
   type ToolSetup,
   executeCall,
@@ -38,7 +35,13 @@ import {
   offloadedExecution,
   type AnyTool,
   type Execution,
+  delegationOf,
+  delegationFault,
+  type Delegate,
+  type Delegation,
 } from "./tool-execution.ts";
+import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
+import { CallParts, RunningCalls, StepCalls } from "./running-calls.ts";
 import { type SessionRecorder, effectIdOf, waitsForPerson } from "../../state/index.ts";
 
 export interface ToolRunnerOptions {

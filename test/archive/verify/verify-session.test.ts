@@ -10,7 +10,7 @@ import {
   type SessionEvent,
 } from "../../../src/events/index.ts";
 import { Inspection } from "../../../src/archive/verify/inspection.ts";
-import { openStateCheck } from "../../../src/archive/verify/state-check.ts";
+import { openStateCheck } from "../../../src/archive/verify/verify-session.ts";
 import { dropOldest, openMemoryLog, verifyLog, verifySession } from "../../../src/public/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { Choices } from "../../laws/choices.ts";
