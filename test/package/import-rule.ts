@@ -164,7 +164,6 @@ const mayImport: Modules = {
     "store/log-rules",
     "store/leveldb/rows",
     "store/leveldb/heads",
-    "store/leveldb/read",
   ],
   "store/leveldb/upkeep": [
     "events",

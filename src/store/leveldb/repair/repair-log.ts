@@ -1,14 +1,20 @@
 /** Repairs a damaged store, under its lock, in a copy that replaces the log. The damaged files stay beside it. */
 
 import { realpathSync } from "node:fs";
+import { rename, rm, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { TurnlogError, isIntact } from "../../../events/index.ts";
 import { check, flag, name, optionsOf } from "../../../validation/index.ts";
-import { TurnlogError } from "../../../events/index.ts";
+import { folderBlobs } from "../../blobs/index.ts";
 import { keepFilesPrivate, makePrivateFolder, syncFolder } from "../../folder/index.ts";
 import { StoreCopy } from "../copy/store-copy.ts";
-import { chainStart } from "../rows/commit-record.ts";
-import type { Database } from "../rows/database.ts";
-import { storeFailure } from "../rows/failures.ts";
-import { checkChain, lastChecked } from "../read/chain-check.ts";
+import { missingLog } from "../files/file-check.ts";
+import { flush, levelAt } from "../files/level.ts";
+import { linkFolder, liveFiles, bytesOf, filesOf, type LogFile } from "../files/log-folder.ts";
+import { putRepaired, finishInterrupted, restoreBeforeOpen } from "../files/open-guard.ts";
+import { ownStore, type OwnOptions, type Ownership } from "../files/own-store.ts";
+import { draftOwner } from "../files/owner.ts";
+import { createReached, lastKnown, type Reached, readReached } from "../files/reached-file.ts";
 import {
   readFormat,
   FORMAT,
@@ -19,9 +25,6 @@ import {
   writeStoreFile,
   type StoreFile,
 } from "../files/store-file.ts";
-import { flush, levelAt } from "../files/level.ts";
-import { linkFolder, liveFiles } from "../files/log-folder.ts";
-import { putRepaired, finishInterrupted, restoreBeforeOpen } from "../files/open-guard.ts";
 import {
   assertFinished,
   assertExists,
@@ -33,14 +36,14 @@ import {
   storePaths,
   type StorePaths,
 } from "../files/store-files.ts";
-import { ownStore, type OwnOptions, type Ownership } from "../files/own-store.ts";
-import { draftOwner } from "../files/owner.ts";
-import { createReached, lastKnown, type Reached, readReached } from "../files/reached-file.ts";
-import { fileFindings, salvage } from "./salvage.ts";
-import { rename, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { folderBlobs } from "../../blobs/index.ts";
-import type { StoredBlob } from "../rows/keys.ts";
+import type { FileRow } from "../format/bytes.ts";
+import { damageInLog, rowsOfLog } from "../format/log-file.ts";
+import { damageInTable, rowsOfTable } from "../format/table-file.ts";
+import { checkChain, lastChecked } from "../read/chain-check.ts";
+import { chainStart, rowContent } from "../rows/commit-record.ts";
+import { type Database, BatchWriter } from "../rows/database.ts";
+import { storeFailure } from "../rows/failures.ts";
+import { type StoredBlob, parseEventKey } from "../rows/keys.ts";
 
 export interface RepairOptions extends OwnOptions {
   readonly dir: string;
@@ -390,4 +393,68 @@ async function setAside({ blobs, damagedBlobs }: StorePaths, sha256: string): Pr
   const aside = join(damagedBlobs, before === 0 ? sha256 : `${sha256}-${before + 1}`);
   await rename(join(blobs, sha256.slice(0, 2), sha256), aside);
   return aside;
+}
+
+// Reads the good rows of a damaged log directly from LevelDB's files.
+
+/** The damage of the files themselves, one sentence each. */
+export async function fileFindings(
+  paths: StorePaths,
+  reached: Reached | undefined,
+): Promise<string[]> {
+  const incomplete = await whyIncomplete(paths);
+  if (incomplete !== undefined) return [incomplete];
+  const findings: string[] = [];
+  const look = async (files: readonly LogFile[], damageIn: typeof damageInLog): Promise<void> => {
+    for (const { path } of files) {
+      const damage = damageIn(await bytesOf(path));
+      if (damage !== undefined) findings.push(`${path} is altered at byte ${damage.offset}`);
+    }
+  };
+  const files = liveFiles(paths.log);
+  const { logs, tables } = files;
+  const missing = missingLog(paths, files, reached);
+  if (missing !== undefined) findings.push(missing);
+  await look(logs, damageInLog);
+  await look(tables, damageInTable);
+  return findings;
+}
+
+async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
+  const names = namesIn(log);
+  if (!names.includes("CURRENT")) return "the file CURRENT is missing";
+  const manifest = (await readFile(join(log, "CURRENT"), "utf8")).trim();
+  return names.includes(manifest)
+    ? undefined
+    : `CURRENT names ${JSON.stringify(manifest)}, which is missing`;
+}
+
+/** Fills a new database with the newest version of every readable row. */
+export async function salvage(paths: StorePaths, target: Database): Promise<void> {
+  const newest = new Map<string, number>();
+  for await (const { key, sequence } of fileRows(paths))
+    newest.set(key, Math.max(sequence, newest.get(key) ?? 0));
+  const writer = new BatchWriter(target);
+  for await (const { key, sequence, value } of fileRows(paths))
+    if (value !== undefined && newest.get(key) === sequence) await writer.put(key, value);
+  await writer.flush();
+}
+
+async function* fileRows({ log }: StorePaths): AsyncGenerator<FileRow> {
+  const looks = [
+    { ending: ".ldb", rowsOf: rowsOfTable },
+    { ending: ".log", rowsOf: rowsOfLog },
+  ] as const;
+  for (const { ending, rowsOf } of looks) {
+    for (const { path } of filesOf(log, ending))
+      for (const row of rowsOf(await bytesOf(path)))
+        if (row.isDoubtful !== true || isWhole(row)) yield row;
+  }
+}
+
+/** Whether a row of a damaged block is what was written, by its own checksum. */
+function isWhole({ key, value }: FileRow): boolean {
+  if (value === undefined) return false;
+  const place = parseEventKey(key);
+  return place === undefined ? rowContent(key, value) !== undefined : isIntact(value, place);
 }
