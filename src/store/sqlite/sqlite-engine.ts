@@ -235,8 +235,8 @@ export function sqliteEngine(file: SqliteFile): Engine {
       load: async (name) =>
         read(
           () =>
-            all(numberSchema)`SELECT position AS number FROM cursors
-            WHERE name = ${JSON.stringify(name)}`[0]?.number,
+            all(numberSchema)`SELECT position AS number
+            FROM cursors WHERE name = ${JSON.stringify(name)}`[0]?.number,
         ),
       save: (name, position) =>
         change(
@@ -388,9 +388,8 @@ export function sqliteEngine(file: SqliteFile): Engine {
 
   /** Events of all sessions in their order, or none if there are no more. */
   function* globalParts(from: number, to: number): Generator<Part<GlobalEvent>> {
-    const runs = all(
-      runSchema,
-    )`SELECT r.*, s.session FROM runs r JOIN sessions s ON s.number = r.number
+    const runs = all(runSchema)`SELECT r.*, s.session
+      FROM runs r JOIN sessions s ON s.number = r.number
       WHERE r.global >= (SELECT max(global) FROM runs WHERE global <= ${from})
         AND r.global + r.count > ${from} AND r.global <= ${to} AND NOT s.is_deleted ORDER BY r.global LIMIT ${MANY}`;
     // Many runs may be parts of one row.

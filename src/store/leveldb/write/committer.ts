@@ -278,7 +278,9 @@ function addId(
   const key = idKey(head.session, id);
   batch.put(key, withChecksum(key, [position, globalPosition]));
   const appended = { revision: position, position: globalPosition, repeated: true };
-  const written = (): Promise<number> => batch.promise(appended).then((done) => done.position);
-  head.ids.set(id, { position, written });
+  head.ids.set(id, {
+    position,
+    written: async () => (await batch.promise(appended)).position,
+  });
   (share.ids ??= []).push(id);
 }
