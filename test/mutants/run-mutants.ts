@@ -41,6 +41,8 @@ const vitest = await createVitest(
   {
     watch: false,
     fsModuleCache: false,
+    // Only Vite takes the content that replaces a file.
+    experimental: { viteModuleRunner: true },
     reporters: [{}],
     bail: 1,
     maxWorkers: 1,
