@@ -18,9 +18,18 @@ import {
   type UIMessagesState,
   type UIOptions,
 } from "../ui/index.ts";
-import type { AgUiEvent, AgUiMessage, AgUiRun } from "./ag-ui-types.ts";
-import { agUiMessages, callId, interruptOf, isCall, shownPart } from "./messages.ts";
-import type { Part, Shown } from "./messages.ts";
+import {
+  type AgUiEvent,
+  type AgUiMessage,
+  type AgUiRun,
+  agUiMessages,
+  callId,
+  interruptOf,
+  isCall,
+  shownPart,
+  type Part,
+  type Shown,
+} from "./messages.ts";
 
 interface AgUiOptions extends UIOptions {
   readonly run: AgUiRun;

@@ -1,6 +1,6 @@
 /** The protocol AG-UI 1.0: a session's events and messages in it. Pure. */
 
-export type { AgUiEvent, AgUiMessage } from "./ag-ui-types.ts";
+export { type AgUiEvent, type AgUiMessage, agUiMessages, placeOf } from "./messages.ts";
 export {
   agUiEncoder,
   agUiState,
@@ -8,4 +8,3 @@ export {
   type AgUiEncoderState,
   type AgUiState,
 } from "./encoder.ts";
-export { agUiMessages, placeOf } from "./messages.ts";

@@ -1,11 +1,12 @@
 /**
- * The messages of a session in AG-UI, made of its UI messages: each text, each thought, each call and each result is
- * a message of its own. Their ids follow from the reply and the place in it, so a stream and a list have the same. Pure.
+ * The messages of a session in AG-UI, made of its UI messages: each text, each thought, each call and each result is a
+ * message of its own. Their ids follow from the reply and the place in it, so a stream and a list have the same. Nothing
+ * loads the protocol's package, and the types of no entry lead here. Pure.
  */
 
 import { questionSchema } from "../events/index.ts";
 import type { SessionMessage } from "../ui/index.ts";
-import type { AgUiEvent, AgUiInterrupt, AgUiMessage, AgUiPart } from "./ag-ui-types.ts";
+import type { Event, EventType, Interrupt, Message, RunFinishedEvent } from "@ag-ui/core";
 
 export type Part = SessionMessage["parts"][number];
 type CallPart = Extract<Part, { readonly toolCallId: string; readonly state: string }>;
@@ -160,3 +161,19 @@ export function interruptOf(toolCallId: string, part: CallPart): AgUiInterrupt |
   const message = reason === "address" ? question.message : `Log in at ${question.from}.`;
   return { ...about, reason, message, metadata: { url: question.url } };
 }
+
+// The types of AG-UI 1.0. Nothing loads the protocol's package, and the types of no entry lead here.
+
+/** Its enumeration as texts, and read-only. */
+type Plain<Value> = Value extends EventType
+  ? `${Value}`
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Plain<Value[Key]> }
+    : Value;
+
+export type AgUiEvent = Plain<Event>;
+export type AgUiMessage = Plain<Message>;
+type AgUiInterrupt = Plain<Interrupt>;
+type AgUiPart = Plain<Exclude<Extract<Message, { role: "user" }>["content"], string>[number]>;
+/** The run of a request. */
+export type AgUiRun = Pick<Plain<RunFinishedEvent>, "threadId" | "runId">;

@@ -90,8 +90,9 @@ export {
   type ModelFamily,
   modelFamily,
 } from "./models/model-family.ts";
-export { modelCatalogue, shippedCatalogue } from "./models/model-catalogue.ts";
 export {
+  modelCatalogue,
+  shippedCatalogue,
   type KnownLimits,
   type ModelCatalogue,
   type ModelLimits,

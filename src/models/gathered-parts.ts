@@ -14,24 +14,30 @@ export async function gatherParts(
   parts: ReadableStream<LanguageModelV4StreamPart>,
 ): Promise<LanguageModelV4GenerateResult> {
   const content: LanguageModelV4Content[] = [];
-  const blocks = new Blocks(content);
+  /** Blocks of text and reasoning, in the order in which they were opened. */
+  const blocks = new Map<string, Block>();
   const result: Partial<LanguageModelV4GenerateResult> = {};
   for await (const part of parts) {
     switch (part.type) {
       case "text-start":
-        blocks.open({ type: "text", text: "" }, part);
+      case "reasoning-start": {
+        const block: Block = { type: part.type === "text-start" ? "text" : "reasoning", text: "" };
+        blocks.set(`${block.type} ${part.id}`, block);
+        content.push(block);
+        extend(block, part);
         break;
-      case "reasoning-start":
-        blocks.open({ type: "reasoning", text: "" }, part);
-        break;
+      }
       case "text-delta":
       case "text-end":
-        blocks.extend("text", part);
-        break;
       case "reasoning-delta":
-      case "reasoning-end":
-        blocks.extend("reasoning", part);
+      case "reasoning-end": {
+        const [type] = part.type.split("-");
+        const block = blocks.get(`${type} ${part.id}`);
+        if (block === undefined)
+          throw new Error(`The model sent ${type} for "${part.id}" before its start.`);
+        extend(block, part);
         break;
+      }
       case "stream-start":
         result.warnings = part.warnings;
         break;
@@ -66,34 +72,12 @@ export async function gatherParts(
 
 type Block = LanguageModelV4Text | LanguageModelV4Reasoning;
 
-interface BlockPart {
-  readonly id: string;
-  readonly delta?: string;
-  readonly providerMetadata?: SharedV4ProviderMetadata;
-}
-
-/** Text and reasoning blocks, in the order in which they were opened. */
-class Blocks {
-  readonly #blocks = new Map<string, Block>();
-  readonly #content: LanguageModelV4Content[];
-
-  constructor(content: LanguageModelV4Content[]) {
-    this.#content = content;
-  }
-
-  open(block: Block, part: BlockPart): void {
-    this.#blocks.set(`${block.type} ${part.id}`, block);
-    this.#content.push(block);
-    this.extend(block.type, part);
-  }
-
-  extend(type: Block["type"], { id, delta = "", providerMetadata }: BlockPart): void {
-    const block = this.#blocks.get(`${type} ${id}`);
-    if (block === undefined)
-      throw new Error(`The model sent ${type} for "${id}" before its start.`);
-    block.text += delta;
-    if (providerMetadata !== undefined) block.providerMetadata = providerMetadata;
-  }
+function extend(
+  block: Block,
+  part: { readonly delta?: string; readonly providerMetadata?: SharedV4ProviderMetadata },
+): void {
+  block.text += part.delta ?? "";
+  if (part.providerMetadata !== undefined) block.providerMetadata = part.providerMetadata;
 }
 
 // Makes the stream of `doStream`. A part is made only when it is read; an abort ends the wait for it immediately.

@@ -359,10 +359,12 @@ export class CandidateLane implements StageLane {
   testing(): NonNullable<RuntimeOptions["testing"]> {
     const { events, order } = this.#options;
     return {
-      around: (source) => this.#held(source),
       clock: () => this.#now(),
-      recordedLimit: () => (order.agrees ? recordedLimit(events, order.position) : undefined),
-      believesBill: () => order.agrees && isNextBelieved(events, order.position),
+      recording: {
+        around: (source) => this.#held(source),
+        limit: () => (order.agrees ? recordedLimit(events, order.position) : undefined),
+        believesBill: () => order.agrees && isNextBelieved(events, order.position),
+      },
     };
   }
 

@@ -60,6 +60,7 @@ export class ReplayProcess {
       (one) => one?.type === "session.recovered",
     );
     const { metadata, parent } = opening.type === "session.created" ? opening.data : {};
+    const testing = lane.testing(run);
     const runtime = await createRuntime({
       log: this.#ownLog(),
       blobs: { store: blobs, recorded: recordedBlobs(events) },
@@ -68,11 +69,10 @@ export class ReplayProcess {
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
       testing: {
-        ...lane.testing(run),
-        ...defined({ recordedParent: parent }),
+        ...testing,
         timer: this.#timer,
         random: () => 0,
-        isReplay: true,
+        recording: { ...testing.recording, ...defined({ parent }), isReplay: true },
       },
     });
     return await runtime.session(session, defined({ agent: agentName, metadata }));

@@ -380,12 +380,14 @@ class RecordedLane implements StageLane {
     const hasTexts = events.some(({ type }) => type.startsWith("prompt."));
     return {
       clock: () => events[Math.min(order.position, events.length - 1)]?.time ?? 0,
-      recordedLimit: (position) => recordedLimit(events, position),
-      recordedFailover: (position) => recordedFailover(events, position),
-      // Earlier releases recorded none.
-      recordedTexts: (position) => (hasTexts ? recordedTexts(events, position) : undefined),
-      ...defined({ recordedPreparation: preparation }),
-      believesBill: () => isNextBelieved(events, order.position),
+      recording: {
+        limit: (position) => recordedLimit(events, position),
+        failover: (position) => recordedFailover(events, position),
+        // Earlier releases recorded none.
+        texts: (position) => (hasTexts ? recordedTexts(events, position) : undefined),
+        ...defined({ preparation }),
+        believesBill: () => isNextBelieved(events, order.position),
+      },
     };
   }
 

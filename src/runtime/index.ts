@@ -20,7 +20,7 @@ export type { Session } from "./api/session.ts";
 export { eventsOfTurn, type Turn } from "./session/turn.ts";
 export { SessionActor } from "./session/actor.ts";
 export type { TurnResult } from "./session/turn-outcome.ts";
-export type { RecordedPreparation } from "./session/step-preparation.ts";
+export type { RecordedPreparation } from "./model/recording.ts";
 export { withKnownTools } from "./api/named-tools.ts";
 export { type CallIdentity, callIdentity, NOT_RUN } from "./tools/tool-execution.ts";
 export {

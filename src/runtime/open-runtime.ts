@@ -30,6 +30,8 @@ import { redactHere, deleteLive, type UpkeepHost } from "./elsewhere/live-upkeep
 import {
   inbox,
   listSessions,
+  SessionLists,
+  summaryKeeper,
   type ListedSession,
   type SessionQuery,
   type WaitingQuestion,
@@ -70,7 +72,6 @@ import {
   type ResumeHost,
 } from "./elsewhere/resume-sessions.ts";
 import { check, code, name } from "../validation/index.ts";
-import { SessionLists, summaryKeeper } from "./reading/lists.ts";
 import {
   approvalsSchema,
   finishLoginSchema,
@@ -131,7 +132,7 @@ export class OpenRuntime implements Runtime {
     this.#options = options;
     this.#blobs = openBlobs(options, log);
     this.#mcp = mcp;
-    const { clock = Date.now, timer = systemTimer, isReplay = false, limits } = options;
+    const { clock = Date.now, timer = systemTimer, recording, limits } = options;
     const keys = ["tenant", ...(options.bill?.keys ?? []), ...Object.keys(limits?.perKey ?? {})];
     const ready = (): Promise<void> => agents.ready();
     this.#bill = new BillModel({
@@ -156,13 +157,14 @@ export class OpenRuntime implements Runtime {
       mcp: this.#mcp,
       delegate: subAgentRunner((...call) => this.#sessions.child(...call), background),
       onAbandoned: (actor, children) => this.#sessions.cancelAbandoned(actor, children),
-      onRecorded: (actor, event) => this.#lists.recorded(actor, event),
+      onRecorded: ({ session, state }, { time }) =>
+        this.#lists.recorded(session, state.summary, time),
       ledger,
       circuits: this.#circuits,
       onWarning,
       background,
       // A replay records the coming of the time when the recording does.
-      later: isReplay ? undefined : this.#later,
+      later: recording?.isReplay === true ? undefined : this.#later,
     });
     this.#sessions = new OpenedSessions({
       log,

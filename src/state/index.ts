@@ -22,7 +22,18 @@ export {
   sessionBranches,
 } from "./branches.ts";
 export type { HeldBudget } from "../machines/index.ts";
-export { type WaitingQuestion, inbox } from "./inbox.ts";
+export {
+  type WaitingQuestion,
+  inbox,
+  type SessionQuery,
+  type SessionRow,
+  bothMetadata,
+  differentKey,
+  inOrder,
+  querySessions,
+  timeOf,
+  withQuestions,
+} from "./list.ts";
 export {
   attemptsAt,
   hasUnknownAttempt,
@@ -41,8 +52,10 @@ export {
   type RequestedCall,
   requestedCalls,
   waitingOutputs,
-} from "./output-requests.ts";
-export { type Approval, approvalOfId, waitingApprovals } from "./approvals.ts";
+  type Approval,
+  approvalOfId,
+  waitingApprovals,
+} from "./approvals.ts";
 export { projectedAt, projectedFrom, type Projected, type ProjectionReader } from "./projected.ts";
 export { stepResults } from "./step-result.ts";
 export {
@@ -78,15 +91,5 @@ export {
   initialSessionState,
   unfitting,
 } from "./session-state.ts";
-export {
-  type SessionQuery,
-  type SessionRow,
-  bothMetadata,
-  differentKey,
-  inOrder,
-  querySessions,
-  timeOf,
-  withQuestions,
-} from "./list.ts";
 export { childrenOf, subAgentsOf, type SubAgent, type SubAgents } from "./sub-agents.ts";
-export { SessionIndex } from "./session-index.ts";
+export { SessionLists, summaryKeeper } from "./session-index.ts";

@@ -1,14 +1,20 @@
 /**
- * The order of a log's sessions, in memory, for pages of long lists. It is read from stored summaries once, and
- * kept by what a runtime records and what others append. The log has the rows; a lost index is built again.
+ * Pages of a runtime's sessions: from the log at first, then from their order in memory. It is read from stored
+ * summaries once, and kept by what a runtime records and what others append. A lost index is built again.
  */
 
-import type { EventLog, JsonObject, SessionEntry } from "../events/index.ts";
+import {
+  TurnlogError,
+  type EventLog,
+  type JsonObject,
+  type SessionEntry,
+} from "../events/index.ts";
 import type { SessionSummary } from "../projections/index.ts";
 import {
   inOrder,
   isEmpty,
   isListed,
+  querySessions,
   timeOf,
   withQuestions,
   type SessionQuery,
@@ -29,7 +35,7 @@ interface Place {
 
 const ALL = "";
 
-export class SessionIndex implements Disposable {
+class SessionIndex implements Disposable {
   readonly #log: EventLog;
   readonly #keys: readonly string[];
   readonly #keep: KeepSummary | undefined;
@@ -245,4 +251,60 @@ async function entryOf(log: EventLog, session: string): Promise<SessionEntry | u
   for await (const entry of log.list({ prefix: session }))
     return entry.session === session ? entry : undefined;
   return undefined;
+}
+
+// Pages of a runtime's sessions: from the log at first, and from the index once it is built.
+
+interface SessionListsOptions {
+  readonly log: EventLog;
+  /** Keys of metadata with lists of their own. */
+  readonly indexed: readonly string[] | undefined;
+  readonly isLive: (session: string) => boolean;
+  readonly keep: KeepSummary;
+}
+
+/** Stores summaries after an upgrade, so that no later list folds them again. A cache: a failure is a warning. */
+export function summaryKeeper(
+  log: EventLog,
+  onWarning: (error: TurnlogError) => void,
+): KeepSummary {
+  return async (session, snapshot) => {
+    try {
+      await log.saveSnapshot(session, snapshot);
+    } catch (cause) {
+      const why = `The summary of session ${session} could not be stored. Until it is, lists read all events of the session.`;
+      onWarning(new TurnlogError("LOG_FAILED", why, { session, cause }));
+    }
+  };
+}
+
+export class SessionLists implements Disposable {
+  readonly #options: SessionListsOptions;
+  /** Made by the first page: a runtime that lists nothing keeps nothing. */
+  #index: SessionIndex | undefined;
+
+  constructor(options: SessionListsOptions) {
+    this.#options = options;
+  }
+
+  async *page(query: SessionQuery): AsyncGenerator<SessionRow, void, void> {
+    const { log, indexed = [], isLive, keep } = this.#options;
+    // A log that does not report its changes, such as one that many processes share, is queried each time.
+    if (log.onChange === undefined) return yield* querySessions(log, query);
+    this.#index ??= new SessionIndex(log, indexed, isLive, keep);
+    const isQuick = query.where === undefined && query.status === undefined;
+    if (this.#index.isBuilt || !isQuick) return yield* this.#index.page(query);
+    // The first page does not wait for the summaries of all sessions. The next one tells why they failed.
+    this.#index.build().catch(() => {});
+    yield* querySessions(log, query);
+  }
+
+  /** Called after each structural event of a live session. */
+  recorded(session: string, summary: SessionSummary, time: number): void {
+    this.#index?.recorded(session, summary, time);
+  }
+
+  [Symbol.dispose](): void {
+    this.#index?.[Symbol.dispose]();
+  }
 }

@@ -31,8 +31,12 @@ import {
   type PromptDiff,
 } from "../projections/index.ts";
 import { heldBudget, isAtRest, isInTurn } from "./recovery.ts";
-import { outputRequests, type OutputRequest } from "./output-requests.ts";
-import { sessionApprovals, type Approval } from "./approvals.ts";
+import {
+  outputRequests,
+  type OutputRequest,
+  sessionApprovals,
+  type Approval,
+} from "./approvals.ts";
 import { loadSessionSnapshot, EVENTS_PER_SNAPSHOT } from "./snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 

@@ -11,7 +11,7 @@ import type {
   CompactionPlan,
   PlanBudget,
 } from "../../src/context/compaction/compaction-strategy.ts";
-import { cuttable } from "../../src/context/compaction/cut.ts";
+import { cuttable } from "../../src/context/compaction/shown-units.ts";
 import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";

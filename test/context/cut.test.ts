@@ -12,9 +12,9 @@ import {
   tokensFrom,
   usualBudget,
   type Cuttable,
-} from "../../src/context/compaction/cut.ts";
+  type ShownUnit,
+} from "../../src/context/compaction/shown-units.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
-import type { ShownUnit } from "../../src/context/compaction/shown-units.ts";
 import { itemMessages } from "../../src/projections/index.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";

@@ -5,7 +5,7 @@ import type {
   CompactionPlan,
   PlanBudget,
 } from "../../src/context/compaction/compaction-strategy.ts";
-import { cuttable, tokensFrom } from "../../src/context/compaction/cut.ts";
+import { cuttable, tokensFrom } from "../../src/context/compaction/shown-units.ts";
 import {
   newestTokens,
   onlyThisTurn,

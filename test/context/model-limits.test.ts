@@ -2,8 +2,12 @@
 
 import { describe, expect, it } from "vitest";
 import type { ModelName, TokenUsage } from "../../src/events/index.ts";
-import { callCost, modelLimits, type KnownLimits } from "../../src/context/models/model-limits.ts";
-import { modelCatalogue } from "../../src/context/models/model-catalogue.ts";
+import {
+  callCost,
+  modelLimits,
+  type KnownLimits,
+  modelCatalogue,
+} from "../../src/context/models/model-limits.ts";
 import { sessionCost } from "../../src/context/spending/cost.ts";
 import type { UsageState } from "../../src/projections/index.ts";
 

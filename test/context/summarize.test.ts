@@ -13,7 +13,7 @@ import type {
 import type { SummaryRung } from "../../src/events/index.ts";
 import { HEADINGS, replyProblem } from "../../src/context/compaction/summary-form.ts";
 import { summaryOf } from "../support/summarisers.ts";
-import { cuttable, tokensFrom } from "../../src/context/compaction/cut.ts";
+import { cuttable, tokensFrom } from "../../src/context/compaction/shown-units.ts";
 import { textTokens } from "../../src/context/estimate/text-tokens.ts";
 import { gpt, Session } from "./session.ts";
 import { runs } from "../support/runs.ts";

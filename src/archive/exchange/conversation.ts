@@ -7,9 +7,16 @@ import { disjointUsage } from "../../projections/index.ts";
 import { toJson, toStoredError } from "../../shared/index.ts";
 import type { DroppedContent } from "./dropped-content.ts";
 import type { Reported } from "./transcript.ts";
-import { wordsOf, type Adapted, type Format, type Part } from "./adapted-message.ts";
+import {
+  wordsOf,
+  type Adapted,
+  type Format,
+  type Part,
+  kindNames,
+  kindOf,
+  type MessageKind,
+} from "./adapted-message.ts";
 import { z } from "zod";
-import { kindNames, kindOf, type MessageKind } from "./message-kind.ts";
 
 interface Conversation {
   /** Without system messages. */

@@ -22,10 +22,9 @@ import {
   kindOfCalls,
   loggedCalls,
 } from "./conversation.ts";
-import { transcribe, type MessageTranscript } from "./transcribe.ts";
+import { transcribe, type MessageTranscript, withPlainData } from "./transcribe.ts";
 import { readableError } from "../../shared/index.ts";
-import { withPlainData } from "./plain-messages.ts";
-import { messageKinds, type MessageKind } from "./message-kind.ts";
+import { messageKinds, type MessageKind } from "./adapted-message.ts";
 import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";
 

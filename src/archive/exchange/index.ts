@@ -11,7 +11,7 @@ export {
   transcriptsOf,
 } from "./import-messages.ts";
 export type { MessageTranscript } from "./transcribe.ts";
-export { messageKinds } from "./message-kind.ts";
+export { messageKinds } from "./adapted-message.ts";
 export { CheckedFile, readSessionFile } from "./file-reader.ts";
 export {
   type Imported,

@@ -11,10 +11,11 @@ import {
   tokensFrom,
   usualBudget,
   type Cuttable,
-} from "./cut.ts";
+  messageCount,
+  userItems,
+} from "./shown-units.ts";
 import { requestText, requestTexts, textWithin } from "./request-text.ts";
 import { runningRequest } from "./running-request.ts";
-import { messageCount, userItems } from "./shown-units.ts";
 import type { JsonValue } from "../../events/index.ts";
 
 export interface ByImportanceOptions {

@@ -3,10 +3,9 @@
 import { amount, check, list, optionsOf } from "../../validation/index.ts";
 import type { UserItem } from "../../projections/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
-import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
+import { covering, cuttable, keptBehind, type Cuttable, messageCount } from "./shown-units.ts";
 import { originalRequests, requestText, requestTexts } from "./request-text.ts";
 import { runningRequest } from "./running-request.ts";
-import { messageCount } from "./shown-units.ts";
 
 export interface CheckpointOptions {
   /** Documents that describe the state of the work: names that the model knows, for instance paths. */

@@ -11,7 +11,7 @@ import {
   type Cuttable,
   keptBehind,
   tokensFrom,
-} from "./cut.ts";
+} from "./shown-units.ts";
 import { itemMessages } from "../../projections/index.ts";
 import { requestTexts } from "./request-text.ts";
 import { runningRequest } from "./running-request.ts";

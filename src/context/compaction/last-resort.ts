@@ -11,10 +11,9 @@ import {
   type UserItem,
 } from "../../projections/index.ts";
 import type { CompactionPlan, CompactionStrategy, PlanBudget } from "./compaction-strategy.ts";
-import { cuttable, tokensFrom, type Cuttable } from "./cut.ts";
+import { cuttable, tokensFrom, type Cuttable, messageCount, userItems } from "./shown-units.ts";
 import { hasFiles, isShort, isWhole, requestText, textWithin } from "./request-text.ts";
 import { runningRequest } from "./running-request.ts";
-import { messageCount, userItems } from "./shown-units.ts";
 
 /** The most tokens that are quoted from hidden messages. */
 const QUOTED_TOKENS = 300;

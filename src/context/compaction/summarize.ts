@@ -18,10 +18,9 @@ import type {
   PlanBudget,
   SummaryRequest,
 } from "./compaction-strategy.ts";
-import { covering, cuttable, keptWithin, tokensFrom } from "./cut.ts";
+import { covering, cuttable, keptWithin, tokensFrom, type ShownUnit } from "./shown-units.ts";
 import { originalRequests, requestText, requestTexts } from "./request-text.ts";
 import { runningRequest } from "./running-request.ts";
-import type { ShownUnit } from "./shown-units.ts";
 import {
   knownFacts,
   HEADINGS,

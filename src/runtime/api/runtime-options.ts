@@ -3,10 +3,8 @@
 import type { KeyStore } from "../../store/encryption/index.ts";
 import {
   type DefinedEvents,
-  type EventBody,
   type EventLog,
   type JsonObject,
-  type ParentCall,
   type RecoveryPolicy,
   TurnlogError,
   isElsewhere,
@@ -22,9 +20,8 @@ import type { Agent, StepSource } from "../../agent/index.ts";
 import type { ContextFor } from "../session/running-turn.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import type { RuntimeMeter } from "../figures/runtime-metrics.ts";
-import type { CircuitBreaker, FailoverOptions } from "../model/failover.ts";
-import type { RecordedTexts } from "../session/effects.ts";
-import type { RecordedPreparation } from "../session/step-preparation.ts";
+import type { CircuitBreaker } from "../model/failover.ts";
+import type { Recording } from "../model/recording.ts";
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
 import { type Timer, toStoredError } from "../../shared/index.ts";
 import type { FlexibleSchema } from "@ai-sdk/provider-utils";
@@ -210,26 +207,8 @@ export interface TestingOptions {
   readonly timer?: Timer;
   /** Returns a number from 0 to 1, for the jitter of retries. Default: `Math.random`. */
   readonly random?: () => number;
-  /** For replays: no callback of the agent is called, and no message waits for its time. */
-  readonly isReplay?: boolean;
-  /**
-   * For replays: whether the recorded run accepted the bill or count that comes next. By default it is checked.
-   */
-  readonly believesBill?: () => boolean;
-  /** For replays: the recorded events of `prepareStep` before a step, instead of a call. */
-  readonly recordedPreparation?: RecordedPreparation;
-  /** The texts of prompts that a recording has after a position. */
-  readonly recordedTexts?: RecordedTexts;
-  /** For replays: the recorded end or wait of a turn at a limit of spending, if it comes after a position. */
-  readonly recordedLimit?: (
-    position: number,
-  ) => EventBody<"turn.limit-reached" | "turn.held"> | undefined;
-  /** For replays: the recorded move to another model, if it comes after a position. */
-  readonly recordedFailover?: FailoverOptions["recordedFailover"];
-  /** For a candidate: its model calls, watched. */
-  readonly around?: (source: StepSource) => StepSource;
-  /** For replays of a sub-agent: the call that created its session. */
-  readonly recordedParent?: ParentCall;
+  /** For replays. */
+  readonly recording?: Recording;
 }
 
 /** Checked options, with those of `testing` among the others. */

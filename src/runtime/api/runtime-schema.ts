@@ -2,7 +2,7 @@
 
 import { isIP } from "node:net";
 import { z } from "zod";
-import { ownCopy, parentCallSchema, TurnlogError } from "../../events/index.ts";
+import { ownCopy, TurnlogError } from "../../events/index.ts";
 import {
   amount,
   check,
@@ -288,14 +288,7 @@ const schema = optionsOf<AnyRuntime>(
         newId: code,
         timer: code,
         random: code,
-        isReplay: flag,
-        believesBill: code,
-        recordedPreparation: code,
-        recordedTexts: code,
-        recordedLimit: code,
-        recordedFailover: code,
-        around: code,
-        recordedParent: parentCallSchema,
+        recording: implementation({}),
       },
       {},
     ),

@@ -140,8 +140,7 @@ async function activateClaimed(
   const { agent: asked } = opening;
   const { options, log, ledger, onWarning } = host;
   const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
-  const { around = (source: StepSource) => source } = options;
-  const { maxRecoveries = 3, hashChain = false } = options;
+  const { maxRecoveries = 3, hashChain = false, recording = {} } = options;
   const { clock = Date.now, random = Math.random, timer = systemTimer } = options;
   const kept = await loadSessionSnapshot(log, session);
   const rest = log.read(session, { from: kept.state.position + 1 });
@@ -155,7 +154,7 @@ async function activateClaimed(
   const continues = !isAtRest(state) && recovery === "continue";
   const names = { recorded: state.summary.agent, asked };
   const { summary } = state;
-  const parent = state.position === 0 ? (opening.parent ?? options.recordedParent) : summary.parent;
+  const parent = state.position === 0 ? (opening.parent ?? recording.parent) : summary.parent;
   const agent = await host.sessionAgent(
     { id: session, metadata: summary.metadata ?? opening.metadata ?? {} },
     names,
@@ -178,6 +177,7 @@ async function activateClaimed(
     known: () => actor.state.blobs,
     onWarning,
   });
+  const source = await sources[stepSource]();
   const actor = new SessionActor(
     {
       session,
@@ -185,7 +185,7 @@ async function activateClaimed(
       claim,
       prepared,
       blobs,
-      source: around(await sources[stepSource]()),
+      source: recording.around?.(source) ?? source,
       catalogue,
       chain: hashChain ? await openChain(log, session, state) : undefined,
       recovery,
@@ -197,13 +197,9 @@ async function activateClaimed(
       clock,
       timer,
       random,
-      isReplay: options.isReplay ?? false,
-      believesBill: options.believesBill,
-      recordedPreparation: options.recordedPreparation,
-      recordedTexts: options.recordedTexts,
+      recording,
       limitReached: limitReached(agent, host),
       circuits: host.circuits,
-      recordedFailover: options.recordedFailover,
       readSpending: () => readSpending(actor, host),
       onFailure: (error) => {
         host.onFailure(actor, claim);
@@ -248,9 +244,10 @@ async function activateClaimed(
 /** A replay repeats the recorded ends, whatever limits it has. */
 function limitReached(
   agent: SessionAgent,
-  { ledger, options: { recordedLimit } }: ActivationHost,
+  { ledger, options: { recording = {} } }: ActivationHost,
 ): LimitReached | undefined {
-  if (recordedLimit !== undefined) return ({ state }) => recordedLimit(state.position);
+  const { limit } = recording;
+  if (limit !== undefined) return ({ state }) => limit(state.position);
   if (ledger === undefined) return undefined;
   return (recorder, model, promptTokens) =>
     ledger.limitReached(recorder, { model, promptTokens }, agent.prices);
@@ -259,9 +256,9 @@ function limitReached(
 /** What other sessions have spent, if a limit counts them. Undefined: none does. */
 function readSpending(
   actor: SessionActor,
-  { ledger, onWarning, options: { recordedLimit } }: ActivationHost,
+  { ledger, onWarning, options: { recording } }: ActivationHost,
 ): Promise<void> | undefined {
-  if (recordedLimit !== undefined || ledger?.readsOthers !== true) return undefined;
+  if (recording?.limit !== undefined || ledger?.readsOthers !== true) return undefined;
   // The session's own calls are read from the log too.
   return actor
     .durable()
@@ -283,7 +280,7 @@ async function recordAgent(
   const { position, summary, machine } = actor.state;
   if (position === 0) {
     const noted = metadata === undefined ? {} : { metadata };
-    const by = parent ?? options.recordedParent;
+    const by = parent ?? options.recording?.parent;
     const called = by === undefined ? {} : { parent: by };
     actor.record({ type: "session.created", data: { agent, ...noted, ...called } });
     await actor.durable();

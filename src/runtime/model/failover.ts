@@ -16,6 +16,7 @@ import {
   type ModelName,
 } from "../../events/index.ts";
 import { outputOf, standingModel } from "../../projections/index.ts";
+import type { Recording } from "./recording.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
 type Move = EventBody<"step.failed-over">;
@@ -31,8 +32,7 @@ export interface FailoverOptions {
   readonly recorder: SessionRecorder;
   /** Undefined: every model is called, whatever happened before. */
   readonly circuits: Circuits | undefined;
-  /** In a replay: the recorded move, if it comes after a position. */
-  readonly recordedFailover: ((position: number) => Move | undefined) | undefined;
+  readonly recording: Recording;
   readonly limitReached: LimitReached | undefined;
 }
 
@@ -52,9 +52,9 @@ export class Failover {
 
   /** The agent of a step that begins. Goes past a model that is not to be called. */
   begin(prepared: PreparedAgent): PreparedAgent {
-    const { recorder, recordedFailover } = this.#options;
-    if (recordedFailover !== undefined) {
-      const move = recordedFailover(recorder.state.position);
+    const { recorder, recording } = this.#options;
+    if (recording.failover !== undefined) {
+      const move = recording.failover(recorder.state.position);
       if (move !== undefined) recorder.record(move);
       return this.standing(prepared);
     }
@@ -82,11 +82,11 @@ export class Failover {
 
   /** The agent with the model that the turn stands at. */
   standing(prepared: PreparedAgent): PreparedAgent {
-    const { recorder, recordedFailover } = this.#options;
+    const { recorder, recording } = this.#options;
     const name = standingModel(recorder.state.view, prepared.description.model);
     const { model } = prepared.agent;
     // The model of a replay plays them all.
-    if (recordedFailover !== undefined && typeof model === "object")
+    if (recording.failover !== undefined && typeof model === "object")
       return withModel(prepared, { ...model, ...name });
     return withModel(prepared, modelOf(prepared, name) ?? model);
   }
@@ -96,8 +96,8 @@ export class Failover {
    * @param isSpent - Whether the model has had the attempts that it gets while another one is left
    */
   after(prepared: PreparedAgent, { kind, isSpent, promptTokens }: FailedAttempt): Move | undefined {
-    const { recorder, recordedFailover } = this.#options;
-    if (recordedFailover !== undefined) return recordedFailover(recorder.state.position);
+    const { recorder, recording } = this.#options;
+    if (recording.failover !== undefined) return recording.failover(recorder.state.position);
     if (!isSpent) return undefined;
     const { history, machine } = recorder.state;
     const { step, attempt } = machine.context;

@@ -31,8 +31,8 @@ import {
 } from "../../state/index.ts";
 import { type SessionChain, SessionWriter } from "./writer.ts";
 import type { FailoverOptions, LimitReached } from "../model/failover.ts";
-import { SessionEffects, type RecordedTexts } from "./effects.ts";
-import type { RecordedPreparation } from "./step-preparation.ts";
+import { SessionEffects } from "./effects.ts";
+import type { Recording } from "../model/recording.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import type { ContextFor, RunningTurn, HeldValues } from "./running-turn.ts";
 import type { Delegate } from "../tools/tool-execution.ts";
@@ -57,14 +57,10 @@ export interface SessionActorOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
-  readonly isReplay: boolean;
-  readonly believesBill: (() => boolean) | undefined;
-  readonly recordedPreparation: RecordedPreparation | undefined;
-  readonly recordedTexts: RecordedTexts | undefined;
+  readonly recording: Recording;
   /** The event that ends or holds the turn if its next call would pass a limit of spending. */
   readonly limitReached: LimitReached | undefined;
   readonly circuits: FailoverOptions["circuits"];
-  readonly recordedFailover: FailoverOptions["recordedFailover"];
   readonly readSpending: () => Promise<void> | undefined;
   readonly blobs: SessionBlobs;
   readonly chain: SessionChain | undefined;
@@ -200,7 +196,7 @@ export class SessionActor implements SessionRecorder {
   }
 
   believesBill(): boolean {
-    return this.#options.believesBill?.() ?? false;
+    return this.#options.recording.believesBill?.() ?? false;
   }
 
   get agent(): Agent {

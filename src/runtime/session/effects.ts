@@ -33,16 +33,7 @@ export interface SessionEffectsOptions
     Omit<RunningTurnOptions, "agent">,
     Pick<RunningAgentOptions, "catalogue">,
     Omit<FailoverOptions, "recorder">,
-    Pick<StepBoundaryOptions, "recordedPreparation" | "readSpending"> {
-  /** Given in a replay: the recorded texts that follow a position. It answers undefined if none were recorded. */
-  readonly recordedTexts: RecordedTexts | undefined;
-  /** A replay calls no callbacks. */
-  readonly isReplay: boolean;
-}
-
-export type RecordedTexts = (
-  position: number,
-) => readonly EventBody<"prompt.text" | "prompt.configured">[] | undefined;
+    Pick<StepBoundaryOptions, "readSpending"> {}
 
 export class SessionEffects implements Disposable {
   readonly #options: SessionEffectsOptions;
@@ -73,8 +64,9 @@ export class SessionEffects implements Disposable {
       callbacks: () => this.callbacks,
       begin: async (setup) => await this.#lifecycle?.beforeStep(setup),
     });
-    const { recorder, catalogue, isReplay } = options;
-    if (!isReplay) this.#lifecycle = new TurnLifecycle(recorder, agent, catalogue);
+    const { recorder, catalogue, recording } = options;
+    if (recording.isReplay !== true)
+      this.#lifecycle = new TurnLifecycle(recorder, agent, catalogue);
     this.#clock = new TurnClock(prepared.agent, options);
     this.#attempt = new StepAttempt(this.#attemptOptions());
   }
@@ -203,15 +195,15 @@ export class SessionEffects implements Disposable {
 
   /** The log has every text and setting of a prompt before the step that sends it. */
   #recordTexts(): void {
-    const { recorder, recordedTexts } = this.#options;
+    const { recorder, recording } = this.#options;
     const { texts, settings } = this.#agent.step;
-    if (recordedTexts === undefined) {
+    if (recording.texts === undefined) {
       for (const [digest, text] of texts) {
         const event = textEvent(recorder.state.standing, text, digest);
         if (event !== undefined) this.#record(event);
       }
     } else {
-      const recorded = recordedTexts(recorder.state.position);
+      const recorded = recording.texts(recorder.state.position);
       if (recorded === undefined) return;
       for (const event of recorded) this.#record(event);
     }

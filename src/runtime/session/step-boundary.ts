@@ -18,6 +18,7 @@ import {
 import type { SessionBlobs } from "../../media/index.ts";
 import { stepResults, type SessionRecorder, type SessionState } from "../../state/index.ts";
 import type { StepSetup } from "../lifecycle/turn-lifecycle.ts";
+import type { Recording } from "../model/recording.ts";
 import type { RunningTurn } from "./running-turn.ts";
 import {
   fromRecord,
@@ -25,7 +26,6 @@ import {
   otherParts,
   prepareStep,
   type Preparation,
-  type RecordedPreparation,
   type PreparationOptions,
   offloadedChange,
   returnedMessages,
@@ -37,7 +37,7 @@ export interface StepBoundaryOptions {
   readonly blobs: SessionBlobs;
   readonly turn: RunningTurn;
   readonly prepared: () => PreparedAgent;
-  readonly recordedPreparation: RecordedPreparation | undefined;
+  readonly recording: Pick<Recording, "preparation">;
   /** Reads what limits of spending count besides the session itself. Undefined if none does. */
   readonly readSpending: () => Promise<void> | undefined;
   /** Resolves when the callbacks of the steps before have answered. */
@@ -80,9 +80,9 @@ export class StepBoundary {
   }
 
   #prepareTurn(): Promise<boolean | undefined> | undefined {
-    const { recorder, recordedPreparation, prepared, ...options } = this.#options;
+    const { recorder, recording, prepared, ...options } = this.#options;
     const own = prepared();
-    const isDone = this.#call !== undefined || recordedPreparation !== undefined;
+    const isDone = this.#call !== undefined || recording.preparation !== undefined;
     if (own.agent.prepareCall === undefined || isDone) return undefined;
     this.#deliver();
     const { state, session } = recorder;
@@ -189,7 +189,8 @@ export class StepBoundary {
    * `CALLBACK_FAILED`
    */
   #prepare(): Promise<PreparedAgent | undefined> | undefined {
-    const { recorder, recordedPreparation: recorded, ...options } = this.#options;
+    const { recorder, recording, ...options } = this.#options;
+    const { preparation: recorded } = recording;
     const { state } = recorder;
     const { step } = state.machine.context;
     const own = options.prepared();
@@ -220,7 +221,8 @@ export class StepBoundary {
 
   /** Asks `prepareStep`, or takes the recorded answer of a replay. */
   async #askForStep(isHere: () => boolean): Promise<() => PreparedAgent> {
-    const { recorder, recordedPreparation: recorded, ...options } = this.#options;
+    const { recorder, recording, ...options } = this.#options;
+    const { preparation: recorded } = recording;
     const { state, session } = recorder;
     await options.begin(async () => {
       const setup = await this.#setup();

@@ -41,11 +41,9 @@ import {
 } from "../../projections/index.ts";
 import { toJson } from "../../shared/index.ts";
 import { stepResults, type SessionState } from "../../state/index.ts";
+import type { RecordedPreparation } from "../model/recording.ts";
 import type { RunningTurn } from "./running-turn.ts";
 import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
-
-/** In a replay, the recorded events before a step; none if it was not prepared. */
-export type RecordedPreparation = (step: number) => Promise<readonly EventBody[]>;
 
 export interface PreparationOptions {
   readonly session: string;
