@@ -203,7 +203,9 @@ it.skipIf(!hasWindows)("runs where the person is, and not where the agent is", a
   await window.until(/^! ls\n {2}mine\.txt$[^]*^The output goes/m);
   await window.type("list all files");
   await window.press("Enter");
-  await window.until(/\$ ls\s+mine\.txt\s+\[exit code 0\][^]*^Ask about this folder/m);
+  await window.until(
+    /^> \[output of ls\]\n {2}list all files$[^]*^tokens: [^]*^Ask about this folder/m,
+  );
   // Its agent has the output in the message, and does not run the command.
   expect((await owner.rows()).join("\n")).not.toContain("! ls");
 });
