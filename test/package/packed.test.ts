@@ -1,6 +1,6 @@
 /** The test of what is published takes a build that is there only where a new one would be the same. */
 
-import { rm, utimes } from "node:fs/promises";
+import { rm, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { hasFreshBuild } from "../support/packed.ts";
@@ -41,7 +41,11 @@ it("a build is fresh until a source changes, is added or removed, or a part of t
   // Built before the last change, though another part was built after it.
   await set(50, "dist/public/index.js");
   expect(await hasFreshBuild(tree.path)).toBe(false);
-  await settle();
-  await rm(tree.at("dist/studio/index.html"));
-  expect(await hasFreshBuild(tree.path)).toBe(false);
+  // `turnlog studio` in a clone builds the studio alone.
+  for (const part of built) {
+    await settle();
+    await rm(tree.at(part));
+    expect([part, await hasFreshBuild(tree.path)]).toEqual([part, false]);
+    await writeFile(tree.at(part), "");
+  }
 });

@@ -44,8 +44,9 @@ export async function packed(folder: string): Promise<{ file: string; bytes: num
 
 /** Whether all of `dist` is newer than all that it is built from. */
 export async function hasFreshBuild(tree: string): Promise<boolean> {
-  // A build writes it last.
-  if (!existsSync(join(tree, "dist/studio/index.html"))) return false;
+  // A build writes the studio last, and `turnlog studio` in a clone writes that alone.
+  const parts = ["dist/public/index.js", "dist/studio/index.html"];
+  if (!parts.every((part) => existsSync(join(tree, part)))) return false;
   const [built, read] = await Promise.all([
     timesOf(tree, ["dist"], "files"),
     timesOf(tree, sources, "folders too"),
