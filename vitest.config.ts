@@ -32,6 +32,7 @@ const wholes = [
   "test/corpus/{failovers,long-sessions,rewound-requests,rewound-sessions,running-request,small-windows,stream-size,summarised-sessions,ui-messages,wire-server}.test.ts",
   "test/crash/!(crash).test.ts",
   "test/examples/started.test.ts",
+  "test/mcp-server/processes.test.ts",
   "test/mcp/{killed-logins,real-servers}.test.ts",
   "test/package/{clone,readme-page,shown-code}.test.ts",
   "test/postgres/{command-line,every-carrier,failing-statements}.test.ts",

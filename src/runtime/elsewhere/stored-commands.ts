@@ -9,7 +9,6 @@ import { prepareAgent } from "../../agent/index.ts";
 import {
   defined,
   isElsewhere,
-  TurnlogError,
   type EventLog,
   type JsonValue,
   shellWord,
