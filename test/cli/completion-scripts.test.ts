@@ -47,7 +47,7 @@ describe.runIf(has("bash"))("the words that fit (skipped if bash is not installe
     [["show", "talk-1"], "--vi", ["--view"]],
     [["show", "talk-1", "--view"], "t", ["timeline"]],
     [["--json", "delete", "--forks"], "", ["refuse", "copy"]],
-    [["help"], "re", ["rerun", "rewind", "replay", "redact", "repair"]],
+    [["help"], "rep", ["replay", "repair"]],
     [["completion"], "z", ["zsh"]],
     [[], "--cont", ["--continue"]],
     [[], "show", ["show"]],
