@@ -16,7 +16,7 @@ import {
   type ModelName,
   type NewEvent,
   type SessionEvent,
-  parsedJson,
+  jsonOrText,
 } from "../events/index.ts";
 import {
   checkedRecording,
@@ -404,7 +404,7 @@ async function answered(
     }),
   });
   spent({ model: nameOf(policy.simulate), usage });
-  return { policy: "simulate", output: parsedJson(text) ?? text };
+  return { policy: "simulate", output: jsonOrText(text) };
 }
 
 const MOST_EXAMPLES = 20;

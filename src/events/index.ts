@@ -207,6 +207,7 @@ export {
   ownCopy,
   isList,
   isRecord,
+  jsonOrText,
   parsedJson,
 } from "./values/shared-value.ts";
 export {

@@ -1,6 +1,6 @@
 /** OpenAI's messages, of chat completions and of the Responses API, which may be mixed. Pure. */
 
-import { parsedJson } from "../../events/index.ts";
+import { jsonOrText } from "../../events/index.ts";
 import { z } from "zod";
 import {
   block,
@@ -72,7 +72,7 @@ const content = contentOf({
 /** The input of a call: the JSON that it is, or the text that the model wrote instead. */
 const input = z.union([z.string(), z.record(z.string(), z.unknown())]).transform((given) => {
   if (typeof given !== "string") return given;
-  return given === "" ? {} : (parsedJson(given) ?? given);
+  return given === "" ? {} : jsonOrText(given);
 });
 const named = z.looseObject({ name: z.string(), arguments: input });
 

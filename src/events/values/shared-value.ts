@@ -89,3 +89,9 @@ export function parsedJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** What a text says as JSON, which may be null; else the text itself. */
+export function jsonOrText(text: string): unknown {
+  const value = parsedJson(text);
+  return value === undefined ? text : value;
+}

@@ -9,7 +9,7 @@ import {
   type FailureKind,
   type JsonValue,
   type StoredError,
-  parsedJson,
+  jsonOrText,
 } from "../../events/index.ts";
 
 /**
@@ -213,7 +213,7 @@ const named: ReadonlySet<string> = new Set([
 /** The words of an answer, or of one that a gateway repeats as text. */
 function bodyWords(body: string): readonly string[] {
   if (!body.trimStart().startsWith("{")) return [body];
-  const parsed = jsonSchema.safeParse(parsedJson(body) ?? body);
+  const parsed = jsonSchema.safeParse(jsonOrText(body));
   return parsed.success && typeof parsed.data !== "string" ? wordsIn(parsed.data) : [body];
 }
 
