@@ -20,20 +20,7 @@ export function commandTableSource(): string {
   const given = commands.filter(({ name, route }) => route !== undefined && !others.has(name));
   return `/** The commands of a session in the terminal. Made from the catalogue and its docstrings by \`npm run tables\`. */
 
-/** How a word of the command line is read: as it is, as a number or as JSON. */
-export type Taken = "text" | "number" | "json";
-
-/** A value, or fields by their names: a flag, one of some words, or a value. */
-export interface CommandRow {
-  /** In the catalogue. */
-  readonly name: string;
-  readonly what: string;
-  readonly takes: readonly {
-    readonly name: string;
-    readonly isOptional: boolean;
-    readonly kind: Taken | Readonly<Record<string, { readonly kind: Taken | "flag" | readonly string[]; readonly what: string }>>;
-  }[];
-}
+import type { CommandRow } from "./give-command.ts";
 
 export const sessionCommandTable: readonly CommandRow[] = ${JSON.stringify(given.map(rowOf), undefined, 2)};
 `;
@@ -66,7 +53,7 @@ function takenOf(
   if (fields === undefined)
     return [
       {
-        name: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+        name,
         isOptional,
         kind: isMessage === true ? "text" : kindOf(schema),
       },

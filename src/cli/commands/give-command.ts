@@ -4,7 +4,27 @@ import { writeLine, type Output } from "../output/output.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { openPort } from "../settings/session-port.ts";
 import type { SharedOptions } from "../settings/store-folder.ts";
-import type { CommandRow } from "./session-command-table.ts";
+
+/** How a word of the command line is read: as it is, as a number or as JSON. */
+export type Taken = "text" | "number" | "json";
+
+/** A flag, one of some words, or a value. */
+interface Flag {
+  readonly kind: Taken | "flag" | readonly string[];
+  readonly what: string;
+}
+
+/** A command of the catalogue in the terminal: each argument is a word, or has fields that are flags. */
+export interface CommandRow {
+  /** In the catalogue. */
+  readonly name: string;
+  readonly what: string;
+  readonly takes: readonly {
+    readonly name: string;
+    readonly isOptional: boolean;
+    readonly kind: Taken | Readonly<Record<string, Flag>>;
+  }[];
+}
 
 /** @param words - The session, and the arguments that are no options. @throws TurnlogError as the command */
 export async function giveCommand(

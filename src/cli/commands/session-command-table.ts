@@ -1,26 +1,6 @@
 /** The commands of a session in the terminal. Made from the catalogue and its docstrings by `npm run tables`. */
 
-/** How a word of the command line is read: as it is, as a number or as JSON. */
-export type Taken = "text" | "number" | "json";
-
-/** A value, or fields by their names: a flag, one of some words, or a value. */
-export interface CommandRow {
-  /** In the catalogue. */
-  readonly name: string;
-  readonly what: string;
-  readonly takes: readonly {
-    readonly name: string;
-    readonly isOptional: boolean;
-    readonly kind:
-      | Taken
-      | Readonly<
-          Record<
-            string,
-            { readonly kind: Taken | "flag" | readonly string[]; readonly what: string }
-          >
-        >;
-  }[];
-}
+import type { CommandRow } from "./give-command.ts";
 
 export const sessionCommandTable: readonly CommandRow[] = [
   {
@@ -69,7 +49,7 @@ export const sessionCommandTable: readonly CommandRow[] = [
     what: "withdraw a message that was not delivered yet",
     takes: [
       {
-        name: "message-id",
+        name: "messageId",
         isOptional: false,
         kind: "text",
       },
@@ -90,7 +70,7 @@ export const sessionCommandTable: readonly CommandRow[] = [
     what: "change when a waiting message is delivered",
     takes: [
       {
-        name: "message-id",
+        name: "messageId",
         isOptional: false,
         kind: "text",
       },
@@ -164,7 +144,7 @@ export const sessionCommandTable: readonly CommandRow[] = [
     what: "approve a call that waits for approval",
     takes: [
       {
-        name: "approval-id",
+        name: "approvalId",
         isOptional: false,
         kind: "text",
       },
@@ -193,7 +173,7 @@ export const sessionCommandTable: readonly CommandRow[] = [
     what: "deny a call that waits for approval",
     takes: [
       {
-        name: "approval-id",
+        name: "approvalId",
         isOptional: false,
         kind: "text",
       },
@@ -222,7 +202,7 @@ export const sessionCommandTable: readonly CommandRow[] = [
     what: "give the output of a call whose tool has no `execute`, or the text of an error, and the turn continues",
     takes: [
       {
-        name: "request-id",
+        name: "requestId",
         isOptional: false,
         kind: "text",
       },
@@ -247,7 +227,7 @@ export const sessionCommandTable: readonly CommandRow[] = [
     what: "remove the answer with `always` for a tool, so that its next call asks for approval again",
     takes: [
       {
-        name: "tool-name",
+        name: "toolName",
         isOptional: false,
         kind: "text",
       },

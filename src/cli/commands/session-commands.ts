@@ -5,20 +5,23 @@
 
 import { InvalidArgumentError, Option } from "commander";
 import type { LoadedCommand } from "./loaded-command.ts";
-import { type CommandRow, type Taken, sessionCommandTable } from "./session-command-table.ts";
+import type { CommandRow, Taken } from "./give-command.ts";
+import { sessionCommandTable } from "./session-command-table.ts";
 
 const group = "Commands that a session takes:";
 
 export function addSessionCommands(program: LoadedCommand): void {
   for (const row of sessionCommandTable) {
     const command = program
-      .command(commandName(row.name))
+      .command(dashed(row.name))
       .description(row.what)
       .helpGroup(group)
       .argument("<session>", "its id");
-    for (const { name, kind, isOptional } of row.takes)
-      if (typeof kind !== "object")
-        command.argument(isOptional ? `[${name}]` : `<${name}>`, "", parserOf(kind));
+    for (const { name, kind, isOptional } of row.takes) {
+      if (typeof kind === "object") continue;
+      const word = dashed(name);
+      command.argument(isOptional ? `[${word}]` : `<${word}>`, "", parserOf(kind));
+    }
     command.does(row.takes.flatMap(flagsOf), async (options) => {
       const { giveCommand } = await import("./give-command.ts");
       return () => giveCommand(row, command.processedArgs, options, command.output);
@@ -27,14 +30,14 @@ export function addSessionCommands(program: LoadedCommand): void {
 }
 
 /** `set-title` */
-function commandName(name: string): string {
+function dashed(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function flagsOf({ kind }: CommandRow["takes"][number]): readonly Option[] {
   if (typeof kind !== "object") return [];
   return Object.entries(kind).map(([name, { kind: value, what }]) => {
-    const long = `--${commandName(name)}`;
+    const long = `--${dashed(name)}`;
     if (value === "flag") return new Option(long, what);
     const option = new Option(`${long} <${value === "json" ? "json" : "value"}>`, what);
     return typeof value === "object" ? option.choices(value) : option.argParser(parserOf(value));
