@@ -18,7 +18,7 @@ import { questionsOf, type ShownSession } from "./questions.ts";
 import { eventUpdates, historyUpdates, userUpdates, type Place } from "./updates.ts";
 import { fileURLToPath } from "node:url";
 import type { MessagePart } from "../client/index.ts";
-import { attachedName, messageParts } from "../media/index.ts";
+import { attachedName, messageParts, textFile } from "../media/index.ts";
 
 export interface EditorSession extends ShownSession {
   /** Shows what comes from now on, and asks what waits. `replays`: shows the conversation first. */
@@ -310,14 +310,6 @@ async function promptParts(
   }
 
   return (await Promise.all(blocks.map(partsOf))).flat();
-}
-
-function textFile(name: string, text: string): MessagePart {
-  return {
-    type: "text",
-    text: `<file name=${JSON.stringify(name)}>\n${text}\n</file>`,
-    filename: name,
-  };
 }
 
 function bytes(mediaType: string, data: string): MessagePart {

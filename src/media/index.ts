@@ -14,6 +14,7 @@ export {
   saysSomething,
   toStoredContent,
   messageParts,
+  textFile,
   type MessagePart,
 } from "./user-input.ts";
 export { base64Of, certainBase64, dataUrlContent, called, fileData } from "./file-data.ts";

@@ -304,15 +304,16 @@ function partOf({ name, bytes, mediaType: declared }: ReadFile): StoredUserPart 
   if (mediaType !== undefined) return filePart(name, bytes, mediaType);
   const text = textIn(bytes);
   if (text !== undefined) {
-    // All models accept text, few accept text files.
-    return {
-      type: "text",
-      text: `<file name=${JSON.stringify(name)}>\n${text}\n</file>`,
-      filename: name,
-    };
+    return textFile(name, text);
   }
   const isDeclared = declared !== undefined && declared !== "application/octet-stream";
   return isDeclared ? filePart(name, bytes, declared) : undefined;
+}
+
+/** The content of a text file as a part of a message: all models accept text, few accept text files. */
+export function textFile(filename: string, content: string) {
+  const text = `<file name=${JSON.stringify(filename)}>\n${content}\n</file>`;
+  return { type: "text", text, filename } as const;
 }
 
 function filePart(filename: string, bytes: Uint8Array, mediaType: string): StoredUserPart {
