@@ -26,12 +26,7 @@ const aiSdk = {
   isInstalledApart: false,
   load: () => import("./ai-sdk.ts"),
 } as const;
-const floor = {
-  role: "floor",
-  packages: ["ai"],
-  isInstalledApart: false,
-  load: () => import("./floor.ts"),
-} as const;
+const floor = { ...aiSdk, role: "floor", load: () => import("./floor.ts") } as const;
 const apart = { role: "peer", isInstalledApart: true } as const;
 
 export const contenders: readonly Contender[] = [

@@ -41,12 +41,10 @@ class ShownHeads {
       this.#heads.set(chatId, undefined);
       return known;
     }
-    const isKnown = this.#heads.has(chatId);
-    const isReplaced = isKnown && known === undefined;
-    // A message that comes alone says nothing about what its page shows: perhaps it loads no history.
-    const isAlone = !isKnown && messages.length === 1;
+    // A first message says nothing about what its page shows: perhaps the page loads no history.
+    const isUnknown = known === undefined && (this.#heads.has(chatId) || messages.length === 1);
     this.#heads.set(chatId, newestOf(messages));
-    return isReplaced || isAlone ? undefined : newestOf(messages.slice(0, -1));
+    return isUnknown ? undefined : newestOf(messages.slice(0, -1));
   }
 
   /** Whether a page no longer has what it has shown. */

@@ -89,11 +89,11 @@ function assertStoreFormat(stored: unknown, dir: string): void {
   assertKnownFormat(`The store in ${dir}`, stored, FORMAT);
 }
 
-/** When a store that is closed was changed last, in epoch milliseconds; 0 if never. It is not opened. */
+/** The time of the last change of a closed store, in epoch milliseconds; 0 if there was none. Does not open it. */
 export function storeChangedAt(dir: string): number {
   const { store, reached } = storePaths(dir);
-  const times = [store, reached].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs);
-  return Math.max(...times.map((time = 0) => time));
+  const timeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return Math.max(timeOf(store), timeOf(reached));
 }
 
 export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {
