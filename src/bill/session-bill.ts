@@ -96,7 +96,7 @@ export interface ComputedBill {
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
   readonly outputTokens: number;
-  /** Calls without a known price, which \`dollars\` leaves out. */
+  /** Calls without a known price, which `dollars` leaves out. */
   readonly unpriced: number;
   /** Calls whose prompt would not fit into the model's window. */
   readonly tooLong: number;

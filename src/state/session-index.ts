@@ -1,6 +1,6 @@
 /**
- * Pages of a runtime's sessions: from the log at first, then from their order in memory. It is read from stored
- * summaries once, and kept by what a runtime records and what others append. A lost index is built again.
+ * Pages of a runtime's sessions: from the log at first, then from an index in memory. The index is built once from
+ * stored summaries, and updated by what the runtime records and other processes append. A lost index is rebuilt.
  */
 
 import {

@@ -145,7 +145,7 @@ function rewound(state: SessionState, event: SessionEvent<"session.rewound">): F
   return { state: { ...next, boundaries }, effects };
 }
 
-// The interface by which model steps, tools and the compactor record events. {@link SessionActor} implements it.
+// Model steps, tools and the compactor record events through this interface, which {@link SessionActor} implements.
 
 export interface SessionRecorder {
   readonly session: string;

@@ -1,6 +1,6 @@
 /**
- * What a store has, and what is written later: as the process that has the store open writes it, else each time
- * that the store has been closed.
+ * Yields what a store has, and then what is written later: at once while another process shares the store, else
+ * each time that a process has closed it.
  */
 
 import { resolve } from "node:path";
@@ -20,7 +20,7 @@ export interface Followed<Item> {
   readonly live: (log: EventLog, from: number, signal: AbortSignal) => AsyncIterable<Item>;
 }
 
-/** Milliseconds between two looks at the files of a store that nobody has open. */
+/** How often the files of a closed store are checked for a change, in milliseconds. */
 const POLL_MS = 500;
 
 /** For commands that only read. */
@@ -39,7 +39,7 @@ export async function* followed<Item extends { readonly position: number }>(
   { from, signal }: { readonly from: number; readonly signal: AbortSignal },
 ): AsyncGenerator<Item> {
   let next = from;
-  /** When what was read last had been written; unlike any time before the first one. */
+  /** The time of the last change that was read; -1 before the first read. */
   let read = -1;
   async function* noted(items: AsyncIterable<Item>): AsyncGenerator<Item> {
     for await (const item of items) {

@@ -432,7 +432,7 @@ export class BillModel {
 
 // The sums of `Runtime.bill` without a runtime, for the command line.
 
-/** A name of `by` or `where` that is none of a call is a key of the metadata. */
+/** A name in `by` or `where` that is not a field of a call is a key of the metadata. */
 export async function readStoreBill(
   log: EventLog,
   query: BillQuery,

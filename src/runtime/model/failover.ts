@@ -218,7 +218,7 @@ const scopes: Readonly<Partial<Record<FailureKind, "provider" | "model" | "accou
   quota: "account",
 };
 
-/** Milliseconds after which a circuit that nobody uses is forgotten: the models of tenants that are gone. */
+/** Milliseconds after which an unused circuit is dropped, such as that of a model whose tenant has left. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
 
 export class Circuits {
