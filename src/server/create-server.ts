@@ -11,7 +11,7 @@ import type { Runtime } from "../runtime/index.ts";
 import { HeadRequest } from "./route/route.ts";
 import { RouteHandler } from "./route-handler.ts";
 import { addStudioPages } from "./studio-pages.ts";
-import { problemResponse } from "./problems/problem.ts";
+import { isFault, problemOf, problemResponse } from "./problems/problem.ts";
 import type { Route } from "./route/route.ts";
 import { check, optionsOf, text } from "../validation/index.ts";
 import type { Revoked } from "./streams/open-answers.ts";
@@ -126,9 +126,9 @@ export function serverCore(
       try {
         return await admitted(request, handler, settings, closing.signal, server.fetch);
       } catch (error) {
-        const answer = problemResponse(error);
-        if (answer.status >= 500) settings.onError(error);
-        return answer;
+        const problem = problemOf(error);
+        if (isFault(problem)) settings.onError(error);
+        return problemResponse(error, problem);
       }
     },
     close: (reason = "the server was closed") => {

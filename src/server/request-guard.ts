@@ -2,7 +2,7 @@
 
 import { HeadRequest } from "./route/route.ts";
 import { defined, TurnlogError } from "../events/index.ts";
-import { operator, problemOf, problemResponse, type Reader } from "./problems/problem.ts";
+import { isFault, operator, problemOf, problemResponse, type Reader } from "./problems/problem.ts";
 import { assertNoTokenInUrl, assertToken, tokenOf, assertSource } from "./security/access.ts";
 import type { ServerSettings } from "./server-options.ts";
 import { StudioSignIn } from "./studio/sign-in.ts";
@@ -107,7 +107,7 @@ export class RequestGuard {
       const problem = problemOf(error, about.reader);
       answer = problemResponse(error, problem);
       ({ code, reference } = problem);
-      if (answer.status >= 500) this.#settings.onError(error, defined({ reference }));
+      if (isFault(problem)) this.#settings.onError(error, defined({ reference }));
     }
     this.#settings.onRequest({
       time: Date.now(),

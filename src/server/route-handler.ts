@@ -11,7 +11,7 @@ import { RequestGuard } from "./request-guard.ts";
 import { assertSource } from "./security/access.ts";
 import { readJsonBody } from "./security/body.ts";
 import { RateLimit } from "./security/rate-limit.ts";
-import { problemOf, type Problem, type Reader } from "./problems/problem.ts";
+import { isFault, problemOf, type Problem, type Reader } from "./problems/problem.ts";
 import { ownMetadata, streamedBody, type Audience, type Call, type Route } from "./route/route.ts";
 import { isEventStream } from "./streams/event-stream.ts";
 import { OpenAnswers, type Admitted } from "./streams/open-answers.ts";
@@ -189,7 +189,7 @@ export class RouteHandler {
         await ask();
         return true;
       } catch (error) {
-        if (problemOf(error).status >= 500) this.#settings.onError(error);
+        if (isFault(problemOf(error))) this.#settings.onError(error);
         return false;
       }
     });
@@ -215,10 +215,8 @@ export class RouteHandler {
 
   #problem(error: unknown, reader: Reader): Problem {
     const problem = problemOf(error, reader);
-    const { status, code, reference } = problem;
-    // The answer has begun, so nothing else reports it. The log has how a turn failed.
-    if (status >= 500 && code !== "TURN_FAILED" && code !== "RUNTIME_CLOSED")
-      this.#settings.onError(error, defined({ reference }));
+    // The answer has begun, so nothing else reports it.
+    if (isFault(problem)) this.#settings.onError(error, defined({ reference: problem.reference }));
     return problem;
   }
 

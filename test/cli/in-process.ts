@@ -1,4 +1,5 @@
 /** Runs a command in the process of the test: the sources are loaded once, and not for each command. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { PassThrough } from "node:stream";
 import { recordedOutput, type RecordedOutput } from "./recorded-output.ts";
 
@@ -17,6 +18,9 @@ interface EndedInProcess {
   readonly stdout: string;
   readonly stderr: string;
 }
+
+/** Which command writes. Other tests share this process, and a warning of theirs is none of a command's words. */
+const command = new AsyncLocalStorage<RecordedOutput>();
 
 /** The folder, the environment and the input are the process's own: one command at a time. */
 let last: Promise<unknown> = Promise.resolve();
@@ -39,8 +43,8 @@ async function runAlone(
   const stdin = Object.getOwnPropertyDescriptor(process, "stdin");
   // Commander writes to them by itself.
   const restore = [
-    intercept(process.stdout, (text) => (output.written.data += text)),
-    intercept(process.stderr, (text) => (output.written.progress += text)),
+    intercept(process.stdout, output, (text) => (output.written.data += text)),
+    intercept(process.stderr, output, (text) => (output.written.progress += text)),
   ];
   process.chdir(cwd);
   process.env = env;
@@ -49,7 +53,7 @@ async function runAlone(
     configurable: true,
   });
   try {
-    const code = await run(args, output);
+    const code = await command.run(output, () => run(args, output));
     return { code, signal: null, stdout: output.written.data, stderr: output.written.progress };
   } finally {
     for (const one of restore) one();
@@ -59,10 +63,16 @@ async function runAlone(
   }
 }
 
-/** Takes what is written to a stream, until it is called off. */
-function intercept(stream: NodeJS.WriteStream, take: (text: string) => void): () => void {
+/** Takes what a command writes to a stream, until it is called off. */
+function intercept(
+  stream: NodeJS.WriteStream,
+  output: RecordedOutput,
+  take: (text: string) => void,
+): () => void {
   const write = Object.getOwnPropertyDescriptor(stream, "write");
+  const passOn = stream.write.bind(stream);
   stream.write = (chunk: string | Uint8Array): boolean => {
+    if (command.getStore() !== output) return passOn(chunk);
     take(chunk.toString());
     return true;
   };

@@ -141,3 +141,14 @@ it("serveNode refuses an upgrade that is not for its WebSocket", async () => {
   const [error] = await once(socket, "error").catch((thrown: unknown) => [thrown]);
   expect(String(error)).toMatch(/Unexpected server response: 40[014]/);
 });
+
+it("a closing server refuses requests and reports no fault", async () => {
+  const { runtime } = await mounted();
+  await using _ = runtime;
+  const faults: unknown[] = [];
+  const server = createServer(runtime, { token: "secret", onError: (error) => faults.push(error) });
+  server.close();
+  const answer = await server.fetch(new Request("http://localhost/api/sessions", { headers }));
+  expect([answer.status, await answer.json()]).toMatchObject([503, { code: "RUNTIME_CLOSED" }]);
+  expect(faults).toEqual([]);
+});

@@ -145,6 +145,11 @@ export function problemOf(error: unknown, reader: Reader = operator): Problem {
   };
 }
 
+/** Whether an operator must hear of it: a closing server is none, and the log has how a turn failed. */
+export function isFault({ status, code }: Problem): boolean {
+  return status >= 500 && code !== "TURN_FAILED" && code !== "RUNTIME_CLOSED";
+}
+
 function newReference(): string {
   return randomBytes(6).toString("hex");
 }
