@@ -1,6 +1,6 @@
 /**
- * The login of one account at one server: OAuth 2.1 by the protocol's own client, with all that it learns in one text
- * of the token store. Tokens are renewed before they end, once for all calls that need them. Loaded with the client.
+ * The login of one account at one server: OAuth 2.1 by the protocol's own client, which keeps what it learns in the
+ * token store. Tokens are renewed before they end, once for all calls that need them. Loaded with the client.
  */
 
 import { hash, randomBytes } from "node:crypto";
@@ -31,47 +31,68 @@ export interface LoginOptions {
 /** A token that ends sooner than this is renewed first. */
 const RENEWED_MS = 60_000;
 /** Milliseconds in which another process keeps what a renewal gave it. */
-const RENEWING_MS = 1500;
+const RENEWING_MS = 3000;
 const LOOK_MS = 100;
 /** For as long, one address serves all who are asked to log in. */
 const ADDRESS_MS = 600_000;
 
 /** A login that has begun. */
 interface Pending {
+  readonly server: string;
+  readonly account?: string | undefined;
   readonly state: string;
   readonly verifier: string;
   readonly address: string;
   readonly since: number;
 }
 
-interface Known {
-  readonly server: string;
-  readonly account?: string | undefined;
-  readonly client?: StoredOAuthClientInformation | undefined;
-  readonly tokens?: StoredOAuthTokens | undefined;
-  /** When the access token ends, if the server says so. */
-  readonly endsAt?: number | undefined;
-  readonly discovery?: OAuthDiscoveryState | undefined;
-  readonly pending?: Pending | undefined;
-}
-
-/** Written by this file alone: what the client keeps there is passed back to it. */
-const knownSchema: z.ZodType<Known> = z.object({
+const pendingSchema: z.ZodType<Pending> = z.object({
   server: z.string(),
   account: z.string().optional(),
-  client: z.custom<StoredOAuthClientInformation>().optional(),
-  tokens: z.custom<StoredOAuthTokens>().optional(),
-  endsAt: z.number().optional(),
-  discovery: z.custom<OAuthDiscoveryState>().optional(),
-  pending: z
-    .object({
-      state: z.string(),
-      verifier: z.string(),
-      address: z.string(),
-      since: z.number(),
-    })
-    .optional(),
+  state: z.string(),
+  verifier: z.string(),
+  address: z.string(),
+  since: z.number(),
 });
+
+/**
+ * One thing that a login learns, under a name of its own: two processes that share a token store never write each
+ * other's old tokens back. What the protocol's client keeps in one is passed back to it as it is.
+ */
+class Entry<T> {
+  readonly #tokens: TokenStore;
+  readonly #name: string;
+  readonly #schema: z.ZodType<T>;
+
+  constructor(tokens: TokenStore, name: string, schema: z.ZodType<T>) {
+    this.#tokens = tokens;
+    this.#name = name;
+    this.#schema = schema;
+  }
+
+  async load(): Promise<T | undefined> {
+    const text = await this.#tokens.load(this.#name);
+    return text === undefined ? undefined : z.array(this.#schema).parse(JSON.parse(text))[0];
+  }
+
+  async save(value: T | undefined): Promise<void> {
+    await this.#tokens.save(this.#name, JSON.stringify(value === undefined ? [] : [value]));
+  }
+}
+
+interface Renewable {
+  readonly given: StoredOAuthTokens;
+  /** When the access token ends, if the server says so. */
+  readonly endsAt?: number | undefined;
+}
+
+const renewableSchema: z.ZodType<Renewable> = z.object({
+  given: z.custom<StoredOAuthTokens>(),
+  endsAt: z.number().optional(),
+});
+
+const pendingEntry = (tokens: TokenStore, name: string): Entry<Pending> =>
+  new Entry(tokens, `${name}-pending`, pendingSchema);
 
 /** The key under which an account's login is stored: a hash, so that it does not reveal the account. */
 function nameOf(server: string, account: string | undefined): string {
@@ -86,30 +107,41 @@ export async function accountOf(
 ): Promise<{ readonly account: string | undefined } | undefined> {
   const [name = ""] = state.split(".");
   if (!/^mcp-[0-9a-f]{32}$/.test(name)) return undefined;
-  const text = await tokens.load(name);
-  const known = text === undefined ? undefined : knownSchema.parse(JSON.parse(text));
-  if (known?.server !== server || known.pending?.state !== state) return undefined;
-  return { account: known.account };
+  const pending = await pendingEntry(tokens, name).load();
+  if (pending?.server !== server || pending.state !== state) return undefined;
+  return { account: pending.account };
 }
 
 export class Login implements AuthProvider {
   readonly #options: LoginOptions;
   readonly #name: string;
+  readonly #client: Entry<StoredOAuthClientInformation>;
+  readonly #tokens: Entry<Renewable>;
+  readonly #discovery: Entry<OAuthDiscoveryState>;
+  readonly #pending: Entry<Pending>;
   /** The renewal or login that goes on: a second one would use up the same token. */
   #authorizing: Promise<void> | undefined;
 
   constructor(options: LoginOptions) {
     this.#options = options;
     this.#name = nameOf(options.server, options.account);
+    const { tokens } = options.settings;
+    this.#client = new Entry(
+      tokens,
+      `${this.#name}-client`,
+      z.custom<StoredOAuthClientInformation>(),
+    );
+    this.#tokens = new Entry(tokens, `${this.#name}-tokens`, renewableSchema);
+    this.#discovery = new Entry(tokens, `${this.#name}-discovery`, z.custom<OAuthDiscoveryState>());
+    this.#pending = pendingEntry(tokens, this.#name);
   }
 
   async token(): Promise<string | undefined> {
-    const { tokens, endsAt = Infinity } = await this.#known();
-    if (tokens === undefined || endsAt - this.#options.clock() > RENEWED_MS)
-      return tokens?.access_token;
-    if (tokens.refresh_token === undefined) return tokens.access_token;
+    const { given, endsAt = Infinity } = (await this.#tokens.load()) ?? {};
+    if (given?.refresh_token === undefined || endsAt - this.#options.clock() > RENEWED_MS)
+      return given?.access_token;
     await this.#authorize();
-    return (await this.#known()).tokens?.access_token;
+    return await this.#accessToken();
   }
 
   /** @throws LoginNeeded if only a person can help */
@@ -124,14 +156,14 @@ export class Login implements AuthProvider {
 
   /** The server wants more than the account has allowed. @throws LoginNeeded */
   async widen(scope: string | undefined): Promise<void> {
-    const { tokens } = await this.#known();
-    const scopes = new Set(`${tokens?.scope ?? ""} ${scope ?? ""}`.trim().split(" "));
+    const tokens = await this.#tokens.load();
+    const scopes = new Set(`${tokens?.given.scope ?? ""} ${scope ?? ""}`.trim().split(" "));
     await this.#authorize({ scope: [...scopes].join(" "), forceReauthorization: true });
   }
 
   /** The login stays begun until `end`: a process that dies before leaves it to another. @param query - Of the callback */
   async finish(query: URLSearchParams): Promise<void> {
-    const { pending } = await this.#known();
+    const pending = await this.#pending.load();
     const provider = this.#provider(pending?.verifier);
     const transport = new StreamableHTTPClientTransport(new URL(this.#options.url), {
       authProvider: provider,
@@ -141,7 +173,7 @@ export class Login implements AuthProvider {
 
   /** The calls that waited for it have been told. */
   async end(): Promise<void> {
-    await this.#learn({ pending: undefined });
+    await this.#pending.save(undefined);
   }
 
   async #authorize(options: Partial<AuthOptions> = {}): Promise<void> {
@@ -153,8 +185,9 @@ export class Login implements AuthProvider {
 
   async #authorized(options: Partial<AuthOptions>): Promise<void> {
     const { url, clock } = this.#options;
-    const { pending, tokens } = await this.#known();
-    const canRenew = tokens?.refresh_token !== undefined && options.forceReauthorization !== true;
+    const [pending, tokens] = [await this.#pending.load(), await this.#tokens.load()];
+    const canRenew =
+      tokens?.given.refresh_token !== undefined && options.forceReauthorization !== true;
     if (!canRenew && pending !== undefined && clock() - pending.since < ADDRESS_MS)
       throw new LoginNeeded(pending.address);
     await auth(this.#provider(), { serverUrl: url, ...options });
@@ -178,68 +211,63 @@ export class Login implements AuthProvider {
       state: () => state,
       clientInformation: async () =>
         clientId === undefined
-          ? (await this.#known()).client
+          ? await this.#client.load()
           : {
               client_id: clientId,
               ...(clientSecret !== undefined && { client_secret: clientSecret }),
             },
       saveClientInformation: async (client) => {
-        if (clientId === undefined) await this.#learn({ client });
+        if (clientId === undefined) await this.#client.save(client);
       },
       tokens: async () => {
-        const { tokens } = await this.#known();
-        used = tokens?.access_token;
-        return tokens;
+        const given = (await this.#tokens.load())?.given;
+        used = given?.access_token;
+        return given;
       },
-      saveTokens: async (tokens) => {
-        const { expires_in: seconds } = tokens;
+      saveTokens: async (given) => {
+        const { expires_in: seconds } = given;
         const endsAt = seconds === undefined ? undefined : this.#options.clock() + seconds * 1000;
-        await this.#learn({ tokens, endsAt });
+        await this.#tokens.save({ given, endsAt });
       },
       saveCodeVerifier: (given) => {
         made = given;
       },
       codeVerifier: () => made,
-      discoveryState: async () => (await this.#known()).discovery,
-      saveDiscoveryState: async (discovery) => await this.#learn({ discovery }),
+      discoveryState: async () => await this.#discovery.load(),
+      saveDiscoveryState: async (discovery) => await this.#discovery.save(discovery),
       redirectToAuthorization: async ({ href: address }) => {
-        const since = this.#options.clock();
-        await this.#learn({ pending: { state, verifier: made, address, since } });
+        const { server, account, clock } = this.#options;
+        await this.#pending.save({
+          server,
+          account,
+          state,
+          verifier: made,
+          address,
+          since: clock(),
+        });
         throw new LoginNeeded(address);
       },
       invalidateCredentials: async (what) => {
         // Another process may have used the same token, and keeps what it got for it.
         const areOurs = what === "tokens" && (await this.#areLasting(used));
         const all = what === "all";
-        await this.#learn({
-          ...((all || what === "client") && { client: undefined }),
-          ...((all || areOurs) && { tokens: undefined, endsAt: undefined }),
-          ...((all || what === "discovery") && { discovery: undefined }),
-        });
+        if (all || what === "client") await this.#client.save(undefined);
+        if (all || areOurs) await this.#tokens.save(undefined);
+        if (all || what === "discovery") await this.#discovery.save(undefined);
       },
     };
   }
 
   async #areLasting(used: string | undefined): Promise<boolean> {
-    const areSame = async (): Promise<boolean> =>
-      (await this.#known()).tokens?.access_token === used;
-    for (let waited = 0; await areSame(); waited += LOOK_MS) {
+    for (let waited = 0; (await this.#accessToken()) === used; waited += LOOK_MS) {
       if (waited >= RENEWING_MS) return true;
       await delay(LOOK_MS, undefined, { ref: false });
     }
     return false;
   }
 
-  async #known(): Promise<Known> {
-    const { server, account, settings } = this.#options;
-    const text = await settings.tokens.load(this.#name);
-    if (text === undefined) return { server, account };
-    return knownSchema.parse(JSON.parse(text));
-  }
-
-  async #learn(changes: Partial<Known>): Promise<void> {
-    const known = { ...(await this.#known()), ...changes };
-    await this.#options.settings.tokens.save(this.#name, JSON.stringify(known));
+  async #accessToken(): Promise<string | undefined> {
+    return (await this.#tokens.load())?.given.access_token;
   }
 }
 

@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { CallQuestion } from "../../src/events/index.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
 import { OpenMcpServers } from "../../src/mcp/mcp-servers.ts";
+import { Login } from "../../src/mcp/mcp-login.ts";
+import { LoginNeeded } from "../../src/mcp/mcp-result.ts";
 import { memoryKeys, type KeyStore } from "../../src/store/encryption/index.ts";
 import { until } from "./own-servers.ts";
 import { loggedInAt, loginServer, type LoginServer } from "./own-login-server.ts";
@@ -176,6 +178,32 @@ describe("a token", () => {
     expect([...open.asked, ...other.asked]).toHaveLength(1);
   });
 
+  it("that one process renews while another begins a wider one stays renewed", async () => {
+    await using server = await loginServer();
+    const tokens = memoryKeys();
+    await using open = opened(server, { tokens });
+    await open.whoami();
+    const [written, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const save = async (name: string, text: string): Promise<void> => {
+      written.resolve();
+      await go.promise;
+      await tokens.save(name, text);
+    };
+    const settings = {
+      redirectUrl,
+      tokens: { load: async (name: string) => await tokens.load(name), save },
+    };
+    const about = { server: "own", account: "ann", url: server.url };
+    const wider = new Login({ ...about, settings, clock: Date.now }).widen("pay");
+    await written.promise;
+    server.expire("access");
+    expect(await open.whoami()).toEqual(said("user 1"));
+    go.resolve();
+    await expect(wider).rejects.toBeInstanceOf(LoginNeeded);
+    server.expire("access");
+    expect(await open.whoami()).toEqual(said("user 1"));
+  });
+
   it("that can no longer be renewed asks the person again", async () => {
     await using server = await loginServer();
     await using open = opened(server);
@@ -194,9 +222,11 @@ describe("a token", () => {
     };
     await using open = opened(server, { tokens });
     await open.whoami();
-    expect([...texts.keys()].every((name) => /^mcp-(?:tools-)?[0-9a-f]{32}$/.test(name))).toBe(
-      true,
-    );
+    expect(
+      [...texts.keys()].every((name) =>
+        /^mcp-(?:tools-[0-9a-f]{32}|[0-9a-f]{32}-[a-z]+)$/.test(name),
+      ),
+    ).toBe(true);
     expect(server.secrets.every((secret) => [...texts.values()].join("").includes(secret))).toBe(
       true,
     );
