@@ -1,7 +1,9 @@
-/** What goes to the log, in which order and together with what; and what becomes of it when an append is refused. */
+/** What goes to the log, in which order and together with what; and what becomes of it when an append is refused; when the event loop turns. */
 
 import { expect, it, vi } from "vitest";
 import type { Appended, EventBody, EventLog, SessionEvent } from "../../src/events/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { createRuntime } from "../../src/public/index.ts";
 import { SessionWriter } from "../../src/runtime/session/writer.ts";
 
 interface Append {
@@ -139,6 +141,35 @@ it("lets no session record more before the event loop has turned", async () => {
   expect(other.pace()).toBeInstanceOf(Promise);
   await wait;
   expect(other.pace()).toBeUndefined();
+});
+
+it("lets few steps begin in one turn of the event loop, in the order in which they came", async () => {
+  await using runtime = await createRuntime({
+    memory: true,
+    agent: { model: scriptedModel(() => "Hello.") },
+  });
+  const names = Array.from({ length: 40 }, (_, index) => `s${index}`);
+  const sessions = await Promise.all(names.map((name) => runtime.session(name)));
+  const begun: string[] = [];
+  let [turns, isCounting] = [0, true];
+  const perTurn = new Map<number, number>();
+  const count = (): void => {
+    turns += 1;
+    if (isCounting) setImmediate(count);
+  };
+  count();
+  await Promise.all(
+    sessions.map(async (session) => {
+      for await (const { type } of await session.send("Hi")) {
+        if (type !== "step.started") continue;
+        begun.push(session.id);
+        perTurn.set(turns, (perTurn.get(turns) ?? 0) + 1);
+      }
+    }),
+  );
+  isCounting = false;
+  expect(begun).toEqual(names);
+  expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(8);
 });
 
 it("keeps nothing of an append that the log has answered", async () => {

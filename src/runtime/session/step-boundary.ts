@@ -30,6 +30,7 @@ import {
   offloadedChange,
   returnedMessages,
 } from "./step-preparation.ts";
+import { stepPace } from "./writer.ts";
 import { toJson } from "../../shared/index.ts";
 
 export interface StepBoundaryOptions {
@@ -117,12 +118,13 @@ export class StepBoundary {
     prepared: PreparedAgent,
   ): Promise<void> | undefined {
     const reading = this.#options.readSpending();
-    if (reading === undefined) {
+    const pace = stepPace();
+    if (reading === undefined && pace === undefined) {
       begin(prepared);
       return undefined;
     }
     return this.#atOnePlace(async () => {
-      await reading;
+      await Promise.all([reading, pace]);
       return () => {
         begin(prepared);
       };

@@ -10,7 +10,8 @@ import {
   digestIn,
   HashChain,
 } from "../../events/index.ts";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate } from "node:timers";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { asEncrypted } from "../../store/encryption/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
@@ -74,9 +75,7 @@ export class SessionWriter {
   /** Resolves when all events are in the log. @throws the error of the first failed append */
   async durable(): Promise<void> {
     this.#appendParts();
-    const isWaiting = !this.isDone;
     await this.#lastAppend;
-    if (isWaiting) loopTurned();
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
@@ -87,7 +86,7 @@ export class SessionWriter {
   /** A wait, if the log has fallen behind or needs a turn of the event loop. */
   pace(): Promise<void> | undefined {
     if (this.#recorded - this.#written > MOST_UNWRITTEN) return this.durable();
-    return loopPace();
+    return loopPace(1);
   }
 
   /** One append per part would cost more than all other work on it. */
@@ -128,29 +127,46 @@ export class SessionWriter {
 }
 
 // Yields to the event loop, which all sessions of a thread share. A model that has many parts ready never yields,
-// and a hundred such sessions would keep the log from writing for seconds.
+// and a hundred such sessions, or sessions that all begin a step at once, would hold everything else up for seconds.
 
 /**
  * Parts that all sessions together may record before the event loop gets a turn: some ten milliseconds. Fewer
  * would make a row and a batch of every few deltas.
  */
 const PARTS_PER_TURN = 1024;
+/** Making the prompt of a step and calling its model takes about as long as recording so many parts. */
+const PARTS_PER_STEP = 128;
 
 let parts = 0;
 let turn: Promise<void> | undefined;
+let isCounting = false;
 
-/** Counts a part. Answers a wait, if the event loop must turn first. */
-function loopPace(): Promise<void> | undefined {
-  parts += 1;
+/** Counts work, in parts. Returns a wait, if the event loop must turn first. */
+function loopPace(work: number): Promise<void> | undefined {
+  parts += work;
+  if (!isCounting) {
+    isCounting = true;
+    setImmediate(loopTurned);
+  }
   if (parts < PARTS_PER_TURN) return undefined;
-  turn ??= setImmediate().then(loopTurned);
+  turn ??= nextTurn().then(loopTurned);
   return turn;
 }
 
-/** The event loop has turned since the last part. */
 function loopTurned(): void {
   parts = 0;
   turn = undefined;
+  isCounting = false;
+}
+
+/** Called before a step begins. Resolves when there is time for it, in the order of the calls; undefined if there is now. */
+export function stepPace(): Promise<void> | undefined {
+  return loopPace(PARTS_PER_STEP) && untilTurn();
+}
+
+async function untilTurn(): Promise<void> {
+  do await turn;
+  while (loopPace(PARTS_PER_STEP) !== undefined);
 }
 
 // The hash chain of a live session: when a link is due, and how the chain continues after a restart.
