@@ -1,6 +1,6 @@
 /** What a page of 50 sessions costs in stores of 100 and of 10,000, newest first and of one tenant in two. */
 
-import { openMemoryLog, createRuntime, type SessionQuery } from "../../src/public/index.ts";
+import { openMemoryLog, createRuntime } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { sessionSummary } from "../../src/projections/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
@@ -8,6 +8,7 @@ import { toJson } from "../../src/shared/index.ts";
 import { BENCH_MODEL } from "../long-history.ts";
 import { mark } from "../meter.ts";
 import { spread, type Spread } from "../statistics.ts";
+import type { SessionQuery } from "../../src/state/index.ts";
 
 const SIZES = [100, 10_000] as const;
 const ROUNDS = 60;

@@ -4,9 +4,10 @@ import { OpenTelemetry } from "@ai-sdk/otel";
 import { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { Output, tool } from "ai";
 import { z } from "zod";
-import { createRuntime, type Agent, type SendOptions } from "../../src/public/index.ts";
+import { createRuntime, type Agent } from "../../src/public/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { median, spread, type Spread } from "../statistics.ts";
+import type { SendOptions } from "../../src/commands/index.ts";
 
 export interface SettingCost {
   readonly setting: string;

@@ -1,13 +1,13 @@
 /** Starts a node: any number of them on one database, behind any proxy. SIGTERM hands its sessions over. */
 
 import type { EventLog, Runtime } from "turnlog";
-import { openPostgresLog, type PostgresLogOptions } from "turnlog/postgres";
-import { serveNode, type NodeServer, type ServeOptions } from "turnlog/server";
+import { openPostgresLog } from "turnlog/postgres";
+import { serveNode, type NodeServer } from "turnlog/server";
 
 export interface NodeOptions {
-  readonly database: PostgresLogOptions;
+  readonly database: Parameters<typeof openPostgresLog>[0];
   readonly runtime: (log: EventLog) => Promise<Runtime>;
-  readonly server: ServeOptions;
+  readonly server: Parameters<typeof serveNode>[1];
 }
 
 export async function startNode(options: NodeOptions): Promise<NodeServer> {

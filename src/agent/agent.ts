@@ -145,8 +145,7 @@ export type PromptCaching = "auto" | "off" | { readonly ttl: CacheLifetime };
 /**
  * Limits and recovery of one tool.
  * @example
- * const pay: ToolPolicy = { onInterrupted: "ask", concurrency: 1 };
- * const agent: Agent = { model, tools, toolPolicies: { pay } };
+ * const agent: Agent = { model, tools, toolPolicies: { pay: { onInterrupted: "ask", concurrency: 1 } } };
  */
 export interface ToolPolicy {
   /** How many of its calls may run at the same time. Default: the agent's `toolCallConcurrency`. */

@@ -22,7 +22,7 @@ import { TurnlogError, type ModelName } from "../events/index.ts";
 /**
  * How much of a long session the prompt contains, and how its size is measured.
  * @example
- * const context: ContextOptions = { compact: { when: threshold(0.8), how: summarize() } };
+ * const context: Agent["context"] = { compact: { when: threshold(0.8), how: summarize() } };
  * const agent: Agent = { model, context };
  */
 export interface ContextOptions {
@@ -70,7 +70,9 @@ export interface CountRequest extends LanguageModelCallOptions {
 /**
  * Counts a prompt before it is compacted. `providerCounter` makes counters for the usual providers.
  * @example
- * const counter: TokenCounter = { name: "mine", count: async ({ messages }) => await countAt(messages) };
+ * const context: Agent["context"] = {
+ *   counter: { name: "mine", count: async ({ messages }) => await countAt(messages) },
+ * };
  */
 export interface TokenCounter {
   /** The counter's name in the log. */
@@ -83,7 +85,7 @@ export interface TokenCounter {
 
 export const DEFAULT_COUNT_MS = 10_000;
 
-/** When to compact, and how. @example const compact: ContextOptions["compact"] = { when: threshold(0.8), how: summarize({ keepTokens: 10_000 }) }; */
+/** When to compact, and how. @example const context: Agent["context"] = { compact: { when: threshold(0.8), how: summarize({ keepTokens: 10_000 }) } }; */
 export interface CompactionChoice {
   readonly when: CompactionWhen;
   readonly how: CompactionStrategy;

@@ -12,8 +12,7 @@ import { check, implementation, named, nearestName, optionsOf } from "../validat
 /**
  * The context of one turn, as the AI SDK names it. It is not copied: treat it as immutable.
  * @example
- * const context: SendOptions["context"] = { runtimeContext: { tenant: "acme" } };
- * await session.send("How much?", { context });
+ * await session.send("How much?", { context: { runtimeContext: { tenant: "acme" } } });
  */
 export interface TurnContext {
   /** For approvals, `prepareStep` and callbacks. */

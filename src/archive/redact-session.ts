@@ -48,6 +48,7 @@ export interface Redacted {
 
 const schema = optionsOf<RedactSessionOptions>({ reason: text, by: name, now: time }, {});
 
+/** Redacts content of a session that is not running. @throws TurnlogError as `Session.redact` */
 export async function redactSession(
   log: EventLog,
   session: string,

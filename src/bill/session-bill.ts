@@ -105,7 +105,7 @@ export interface ComputedBill {
 /**
  * The bill of a session. A fork has what it paid itself; `cost.inherited` is what its source paid for the rest.
  * @example
- * const { cost, parts, misses }: SessionBill = await session.bill();
+ * const { cost, parts, misses } = await session.bill();
  * console.log(cost.total.dollars, parts[0], misses.map(({ cause }) => cause));
  */
 export interface SessionBill {

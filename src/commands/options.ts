@@ -38,8 +38,7 @@ export interface AgentChanges {
 /**
  * Options of `session.send`.
  * @example
- * const options: SendOptions = { id: "m-1", delivery: "steer" };
- * await session.send("Stop after the tests.", options);
+ * await session.send("Stop after the tests.", { id: "m-1", delivery: "steer" });
  */
 export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnValues {
   /**

@@ -30,7 +30,6 @@ export { type AppEventType, isAppType } from "./catalogue/app-events.ts";
 export {
   type AppEvent,
   type AppEventInput,
-  type AppEvents,
   type DefinedEvents,
   type EventSchemas,
   type NoEvents,

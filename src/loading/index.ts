@@ -31,18 +31,6 @@ export const openMemoryLog: typeof stored.openMemoryLog = async (...given) =>
   await (await load()).openMemoryLog(...given);
 
 /**
- * Redacts content of a session that is not running: a block of text or reasoning with all its deltas; a call
- * with its input, outcome and approval. Content that is already redacted is left as it is.
- * @example
- * await redactSession(encryptedLog(log, keys), "s-1", [12]);
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` (no such position, no content there),
- * `COMMAND_REFUSED` (the log or the content is not encrypted; a turn is running; a message or a
- * call waits; another session, `details.owner`, wrote it), `KEY_MISSING`, and the errors of `append`
- */
-export const redactSession: typeof stored.redactSession = async (log, ...given) =>
-  await (await load()).redactSession(withPlainEvents(log), ...given);
-
-/**
  * Deletes the blobs that no session of the log uses. Sessions may keep running.
  * @example
  * const { removed, bytes } = await collectBlobs(log, folderBlobs(".turnlog/blobs"));
@@ -75,7 +63,7 @@ export const verifyLog: typeof stored.verifyLog = async (log, ...given) =>
 /**
  * Yields the lines of a session's file without line ends: a header, then one event per line, including those that
  * a fork shares. Events recorded after the first line was read are not included. An encrypted session is exported
- * in plain text; pass `EncryptedLog.stored` to export it encrypted, unless it shares events.
+ * in plain text; pass `stored` of it to export it encrypted, unless it shares events.
  * @example
  * for await (const line of exportSession(log, "s-1")) file.write(`${line}\n`);
  * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for encrypted events that it shares,
@@ -124,40 +112,24 @@ export const importSession: typeof stored.importSession = async (...given) =>
   await (await load()).importSession(...given);
 
 /**
- * Imports model messages (`ModelMessage[]`) as a session, all of them or none. A user message starts a turn,
- * or steers it after tool results; every reply of the model is a step; a call without a result has an unknown
- * outcome; a JSON error becomes text. Call ids and provider options are kept; token figures are estimates.
- * `dropped` lists empty messages. A user message between the results of a reply is moved after them.
- * @example
- * const messages = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi." }] as const;
- * const { dropped } = await importModelMessages(log, messages, { as: "s-1" });
- * @throws TurnlogError `INVALID_INPUT` for values that are not model messages, a result without its
- * call, or a call id twice in one reply; `REVISION_CONFLICT` if a session of this name exists
- */
-export const importModelMessages: typeof stored.importModelMessages = async (...given) =>
-  await (await load()).importModelMessages(...given);
-
-/**
- * Imports the messages of a chat (`UIMessage[]`): converts them by the AI SDK's rules, then imports them as
- * {@link importModelMessages}. User messages keep their ids; `dropped` lists other ids, metadata and parts
- * that a model does not see (`data-*`, `source-*`).
- * @example
- * const { dropped } = await importUIMessages(log, chat, { as: "s-1" });
- * @throws TurnlogError as {@link importModelMessages}
- */
-export const importUIMessages: typeof stored.importUIMessages = async (...given) =>
-  await (await load()).importUIMessages(...given);
-
-/**
  * Imports what other programs keep as sessions: a list of messages of OpenAI, Anthropic or the AI SDK, the body of
  * a request, `{ request, response }`, or a list of those. One conversation is named `as`, several `as-1`, `as-2`;
  * a logged request that repeats an earlier one and its response continues that conversation. The kind is found
- * by the names that only it uses, unless `from` says it. Model, usage and time are those of the responses; without
- * one, as {@link importModelMessages} has them. All of the value is checked before the first session is written.
+ * by the names that only it uses, unless `from` says it. All of the value is checked before the first session is
+ * written.
+ *
+ * A user message starts a turn, or steers it after tool results; every reply of the model is a step; a call without
+ * a result has an unknown outcome; a JSON error becomes text. A user message between the results of a reply is moved
+ * after them. Call ids, provider options and the ids of users' chat messages (`UIMessage[]`) are kept. Model, usage
+ * and time are those of the responses; without one, token figures are estimates. `dropped` lists what no session
+ * holds: empty messages, and other ids, metadata and the parts of a chat that a model does not see.
  * @example
  * const messages = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi." }];
- * const imported = await importMessages(log, { model: "gpt-6", messages }, { as: "s-1" });
- * @throws TurnlogError as {@link importModelMessages}
+ * const [imported] = await importMessages(log, { model: "gpt-6", messages }, { as: "s-1" });
+ * await importMessages(log, chat, { as: "s-2", from: "ui-messages" });
+ * console.log(imported?.dropped);
+ * @throws TurnlogError `INVALID_INPUT` for values that are not messages, a result without its call, or a call id
+ * twice in one reply; `REVISION_CONFLICT` if a session of this name exists
  */
 export const importMessages: typeof stored.importMessages = async (...given) =>
   await (await load()).importMessages(...given);

@@ -5,13 +5,10 @@ export {
   exportPages,
   exportSession,
   importMessages,
-  importModelMessages,
   importSession,
-  importUIMessages,
   readSessionFile,
 } from "../archive/exchange/index.ts";
 export { readBill } from "../bill/index.ts";
-export { redactSession } from "../archive/index.ts";
 export { verifyLog, verifySession } from "../archive/verify/index.ts";
 export { collectBlobs, promptWithMedia } from "../media/index.ts";
 export { readContext } from "../runtime/index.ts";

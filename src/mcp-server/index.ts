@@ -19,13 +19,13 @@ type Access = "token" | "hosts" | "authorize" | "users" | "limits" | "onError" |
  * action `list` with each request over HTTP, and then for what a client does. Default: no token, which needs
  * `authorize` or clients of this machine only.
  * @example
- * const options: McpServerOptions = {
+ * const mcp = mcpServer(runtime, {
  *   description: "Answers questions about orders.",
  *   authorize: async (request) => {
  *     const user = await userOf(request);
  *     return user === undefined ? undefined : { actor: user, where: { user } };
  *   },
- * };
+ * });
  */
 export interface McpServerOptions extends McpTools, Pick<ServerOptions, Access> {}
 

@@ -29,8 +29,7 @@ export type HeldInput = StoredUserContent | MessageWithFiles;
 /**
  * Text, or the AI SDK's user content parts (text and files), or text with files to read when it is sent.
  * @example
- * const input: UserInput = { text: "What is wrong here?", files: ["shot.png"] };
- * await session.send(input);
+ * await session.send({ text: "What is wrong here?", files: ["shot.png"] });
  */
 export type UserInput = DirectInput | MessageWithFiles;
 

@@ -22,7 +22,6 @@ export {
   type Script,
   type ScriptedModel,
   scriptedModel,
-  type Gate,
   type ScriptedPart,
   type ScriptedStep,
   type ScriptedToolCall,

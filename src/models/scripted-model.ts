@@ -347,12 +347,12 @@ function checkStep(given: unknown, index: number): void {
 // The steps of `scriptedModel` scripts, and gates to stop a model inside a step.
 
 /** The model waits until `until` resolves. Its stream breaks if `until` rejects. */
-interface ScriptedGate {
+type ScriptedGate = {
   readonly type: "gate";
   readonly until: PromiseLike<unknown>;
   /** Called when the model reaches the gate: everything before it has been read. */
   readonly arrive?: () => void;
-}
+};
 
 /** One delta, or a gate between two. */
 type ScriptedDelta = string | ScriptedGate;
@@ -417,24 +417,16 @@ interface ScriptedReply {
 /**
  * The answer to one call: its parts, or a text.
  * @example
- * const late: ScriptedStep = { failure: new Error("The provider is away.") };
- * const model = scriptedModel([late, "Here I am."]);
+ * const model = scriptedModel([{ failure: new Error("The provider is away.") }, "Here I am."]);
  */
 export type ScriptedStep = string | ScriptedReply;
 
-/**
- * A gate of a script that a test opens.
- * @example
- * const stop: Gate = gate();
- * await stop.reached;
- * stop.open();
- */
-export interface Gate extends ScriptedGate {
+type Gate = ScriptedGate & {
   /** Resolves when the model waits at the gate: everything before it has been read. */
   readonly reached: Promise<void>;
   /** Lets the model continue. */
   readonly open: () => void;
-}
+};
 
 /**
  * Makes a gate for use between the parts of a step or the deltas of a block.

@@ -248,7 +248,7 @@ export type HistoryPart =
 /**
  * Everything that users, the model and tools contributed.
  * @example
- * const { items }: HistoryState = events.reduce(history.fold, history.initial);
+ * const { items } = events.reduce(history.fold, history.initial);
  */
 export interface HistoryState {
   /** Finished items, oldest first. */

@@ -10,8 +10,8 @@ import {
   isAppEvent,
   TurnlogError,
   type AppEvent,
-  type AppEvents,
   type AppEventType,
+  type DefinedEvents,
   type EventSchemas,
   type EventType,
   type NoEvents,
@@ -48,15 +48,15 @@ export interface ProjectionDefinition<
 > extends ProjectionBase<State> {
   readonly initial: NoInfer<State>;
   /** The events of your program that `on` names, from `defineEvents`. Their data comes parsed. */
-  readonly events?: AppEvents<Schemas>;
+  readonly events?: DefinedEvents<Schemas>;
   readonly on: Transitions<NoInfer<State>> & AppTransitions<NoInfer<State>, NoInfer<Schemas>>;
 }
 
 /**
  * A pure fold over events, named and versioned.
  * @example
- * const folded: Projection<HistoryState> = history;
- * const state = events.reduce(folded.fold, folded.initial);
+ * const openNow = ({ fold, initial }: Projection<{ open: readonly string[] }>): readonly string[] =>
+ *   events.reduce(fold, initial).open;
  */
 export interface Projection<State extends object> extends ProjectionBase<State> {
   /**

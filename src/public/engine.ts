@@ -11,18 +11,15 @@
 
 export {
   checkedLog,
+  checkDeletion,
   checkForkPoint,
-  checkRevision,
   copiedRows,
   decodeRow,
   deletedError,
   dueEvents,
-  hasForks,
-  idOf,
   idsOf,
   inSession,
   missingEvent,
-  notFound,
   OpenRow,
   RefusedWriters,
   repeatedAt,
@@ -33,7 +30,4 @@ export {
   type Engine,
   type EventRow,
   type KnownSession,
-  type Others,
-  type SessionHead,
-  type Snapshots,
 } from "../store/engine/index.ts";

@@ -4,18 +4,12 @@ export {
   type Agent,
   agentTool,
   askPerson,
-  type ContextOptions,
-  type TokenCounter,
-  type ToolPolicy,
   type InferAgentUIMessage,
   isCallOf,
 } from "../agent/index.ts";
-export type { SessionVerification } from "../archive/verify/index.ts";
-export type { SessionBill } from "../bill/index.ts";
 export {
   type CompactionStrategy,
   type CompactionWhen,
-  type TokenEstimator,
   byImportance,
   checkpoint,
   coldCache,
@@ -34,23 +28,18 @@ export {
 } from "../context/index.ts";
 export {
   type AppEvent,
-  type AppEvents,
   type BlobStore,
   type EventLog,
   type JsonValue,
   type SessionEvent,
-  type TokenUsage,
   TurnlogError,
   defineEvents,
   isRedacted,
 } from "../events/index.ts";
 export { sessionMachine } from "../machines/index.ts";
-export type { UserInput } from "../media/index.ts";
 export { offlineModel } from "../models/index.ts";
 export type { HistoryItem } from "../projections/index.ts";
 export {
-  type Consumer,
-  type ContextFigures,
   type Runtime,
   type RuntimeOptions,
   type Session,
@@ -62,18 +51,10 @@ export {
   streamEvents,
   uiStream,
 } from "../runtime/index.ts";
-export type { SendOptions } from "../commands/index.ts";
-export {
-  type Approval,
-  type ListedSession,
-  type SessionQuery,
-  type SessionView,
-  type WaitingQuestion,
-} from "../state/index.ts";
+export { type ListedSession, type SessionView } from "../state/index.ts";
 export {
   openLog,
   openMemoryLog,
-  redactSession,
   collectBlobs,
   verifySession,
   verifyLog,
@@ -82,8 +63,6 @@ export {
   readSessionFile,
   importSession,
   importMessages,
-  importModelMessages,
-  importUIMessages,
   promptWithMedia,
   readBill,
   readContext,
@@ -92,10 +71,8 @@ export {
 export { createRuntime } from "../sharing/index.ts";
 export { folderBlobs, memoryBlobs } from "../store/blobs/index.ts";
 export {
-  type EncryptedLog,
   type KeyStore,
   encryptedLog,
-  type MasterKeys,
   folderKeys,
   masterKeys,
   memoryKeys,

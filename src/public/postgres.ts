@@ -9,8 +9,4 @@
  * const runtime = await createRuntime({ log, agent });
  */
 
-export {
-  openPostgresLog,
-  postgresSchemaSql,
-  type PostgresLogOptions,
-} from "../store/postgres/index.ts";
+export { openPostgresLog } from "../store/postgres/index.ts";

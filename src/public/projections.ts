@@ -3,7 +3,6 @@
  */
 
 export {
-  type HistoryState,
   type Projection,
   approvals,
   contextView,

@@ -10,4 +10,4 @@
  * export const POST = mcp.fetch;
  */
 
-export { mcpServer, type McpServerOptions } from "../mcp-server/index.ts";
+export { mcpServer } from "../mcp-server/index.ts";

@@ -12,11 +12,4 @@
  * export const POST = server.fetch;
  */
 
-export {
-  createServer,
-  serveNode,
-  type NodeServer,
-  type ServeOptions,
-  type Server,
-  type ServerOptions,
-} from "../server/index.ts";
+export { createServer, serveNode, type NodeServer, type Server } from "../server/index.ts";

@@ -9,4 +9,4 @@
  * const runtime = await createRuntime({ log, agent });
  */
 
-export { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "../store/sqlite/index.ts";
+export { openSqliteLog } from "../store/sqlite/index.ts";

@@ -1,9 +1,7 @@
 /** The entry `turnlog/testing`: tools for testing your own agents and your own event logs. */
 
 export {
-  type Gate,
   type ScriptedModel,
-  type ScriptedStep,
   gate,
   recordedPace,
   replayModel,
@@ -16,7 +14,6 @@ export {
   type SessionMatchers,
   blobStoreContract,
   eventLogContract,
-  inboxContract,
   keyStoreContract,
   ownershipContract,
   promptProblems,

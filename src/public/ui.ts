@@ -16,9 +16,5 @@ export {
   readUIMessages,
   uiMessageChunks,
   uiMessages,
-  type SessionChunk,
   type SessionMessage,
-  type UIMessages,
-  type UIMessagesFold,
-  type UIMessagesState,
 } from "../ui/index.ts";

@@ -92,7 +92,7 @@ import { SpendingLedger } from "./figures/spending-ledger.ts";
 import { billRows, type BillQuery, type BillRow } from "../context/index.ts";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import { encryptedLog } from "../store/encryption/index.ts";
+import { encryptingLog } from "../store/encryption/index.ts";
 
 export class OpenRuntime implements Runtime {
   readonly log: EventLog;
@@ -419,7 +419,7 @@ export async function openPrepared(
 /** Finishes the erasures that earlier processes began, before anything is read. */
 export async function encrypted({ encryption }: RuntimeSettings, log: EventLog): Promise<EventLog> {
   if (encryption === undefined) return withPlainEvents(log);
-  const encrypting = encryptedLog(log, encryption.keys);
+  const encrypting = encryptingLog(log, encryption.keys);
   await encrypting.settled();
   return encrypting;
 }

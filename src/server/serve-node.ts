@@ -24,7 +24,7 @@ import type { ServerSocket } from "./sockets/server-socket.ts";
 /**
  * Options of {@link serveNode}.
  * @example
- * const options: ServeOptions = { port: 4400, token: "secret" };
+ * const server = await serveNode(runtime, { port: 4400, token: "secret" });
  */
 export interface ServeOptions extends ServerOptions {
   /** Default: 4400. 0 takes a free port. */

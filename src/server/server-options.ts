@@ -121,13 +121,13 @@ interface ErrorAbout {
 /**
  * Options of {@link createServer}.
  * @example
- * const options: ServerOptions = {
+ * const server = createServer(runtime, {
  *   token: false,
  *   authorize: async (request) => {
  *     const user = await userOf(request);
  *     return user === undefined ? undefined : { actor: user, tenant: "acme", where: { user } };
  *   },
- * };
+ * });
  */
 export interface ServerOptions {
   /**
@@ -168,8 +168,8 @@ export interface ServerOptions {
    * @param body - The fields of the page: check them, and take nothing about the user from them
    * @param permission - What `authorize` answered
    * @example
-   * const request: ServerOptions["request"] = ({ style }) => ({
-   *   options: { style: style === "brief" ? "brief" : "full" },
+   * const server = createServer(runtime, {
+   *   request: ({ style }) => ({ options: { style: style === "brief" ? "brief" : "full" } }),
    * });
    */
   readonly request?: (

@@ -37,8 +37,7 @@ interface ApprovalRequest {
  * A question whether a call may run, with its answer. It stays after the call has ended.
  * @example
  * const { approvals } = await session.view();
- * const waits = ({ status }: Approval): boolean => status === "waiting";
- * console.log(approvals.filter(waits));
+ * console.log(approvals.filter(({ status }) => status === "waiting"));
  */
 export type Approval = ApprovalRequest &
   (

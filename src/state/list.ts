@@ -25,8 +25,8 @@ import type { HeldBudget } from "../machines/index.ts";
 /**
  * Which sessions a list has. Without any key: all, newest first.
  * @example
- * const query: SessionQuery = { where: { userId: "u-1" }, status: "awaiting-approval", limit: 20 };
- * for await (const { session } of runtime.sessions(query)) console.log(session);
+ * const waiting = runtime.sessions({ where: { userId: "u-1" }, status: "awaiting-approval", limit: 20 });
+ * for await (const { session } of waiting) console.log(session);
  */
 export interface SessionQuery {
   /** Metadata that a session must have. Other keys of its metadata do not matter. */
@@ -168,8 +168,7 @@ export async function withQuestions(log: EventLog, session: ListedSession): Prom
 /**
  * A question to a person whether a call may run, a call that a client runs, or a limit of spending that holds a turn.
  * @example
- * const waits = ({ kind }: WaitingQuestion): boolean => kind === "approval";
- * console.log((await runtime.approvals()).filter(waits));
+ * console.log((await runtime.approvals()).filter(({ kind }) => kind === "approval"));
  */
 export type WaitingQuestion = {
   readonly session: string;

@@ -12,17 +12,9 @@ import {
 import type { ContractRunner } from "./event-log-contract.ts";
 import { numbered, fails, onNewLog } from "./log-samples.ts";
 
-type InboxContract = ContractRunner & Pick<OwnershipContract, "open" | "beside" | "silence">;
-
-/**
- * States the promises of an inbox as tests.
- * @example
- * import { describe, it } from "vitest";
- * inboxContract("my log", { describe, it, open: () => openMyLog(), beside: (log) => openAgain(log) });
- */
-export function inboxContract(
+function inboxContract(
   name: string,
-  { describe, it, open, beside, silence }: InboxContract,
+  { describe, it, open, beside, silence }: OwnershipContract,
 ): void {
   const opened = (check: (inbox: Inbox, log: EventLog) => Promise<void>): Promise<void> =>
     onNewLog(open, (log) => check(inboxOf(log), log));
@@ -171,18 +163,20 @@ interface OwnershipContract extends ContractRunner {
   readonly beside?: (log: EventLog) => Promise<EventLog>;
   /** Lets the claims of a log lapse, as if its process had been silent for too long. */
   readonly silence?: (log: EventLog) => Promise<void>;
+  /** Whether the log has an `inbox`, through which processes send each other commands. Default false. */
+  readonly inbox?: boolean;
 }
 
 /**
- * States the promises of ownership as tests.
+ * States the promises of ownership as tests, and with `inbox` those of an inbox.
  * @example
  * import { describe, it } from "vitest";
- * ownershipContract("my log", { describe, it, open: () => openMyLog(), beside: (log) => openAgain(log) });
+ * const beside = openAgain;
+ * ownershipContract("my log", { describe, it, open: () => openMyLog(), beside, inbox: true });
  */
-export function ownershipContract(
-  name: string,
-  { describe, it, open, beside, silence }: OwnershipContract,
-): void {
+export function ownershipContract(name: string, contract: OwnershipContract): void {
+  const { describe, it, open, beside, silence, inbox = false } = contract;
+  if (inbox) inboxContract(name, contract);
   const both = async (check: (one: EventLog, other: EventLog) => Promise<void>): Promise<void> =>
     await onNewLog(open, async (one) => {
       const other = await (beside ?? open)(one);

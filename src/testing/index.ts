@@ -2,7 +2,7 @@
 
 export { blobStoreContract } from "./blob-store-contract.ts";
 export { eventLogContract } from "./event-log-contract.ts";
-export { inboxContract, ownershipContract } from "./inbox-contract.ts";
+export { ownershipContract } from "./inbox-contract.ts";
 export { keyStoreContract } from "./key-store-contract.ts";
 export {
   alone,

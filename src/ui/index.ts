@@ -18,8 +18,6 @@ export {
   readUIMessages,
   uiMessageChunks,
   uiMessages,
-  type UIMessages,
-  type UIMessagesFold,
   type UIMessagesState,
 } from "./ui-messages.ts";
 export type {

@@ -14,28 +14,20 @@ import { userMessage } from "./user-message.ts";
 import type { OpenMessage, SessionChunk, SessionMessage, UIOptions } from "./ui-types.ts";
 
 /** A message and the one that it follows. */
-interface PlacedMessage {
+type PlacedMessage = {
   readonly message: SessionMessage;
   /** Undefined for the first message. */
   readonly parentId?: string;
-}
+};
 
-/**
- * All messages, and the last one of the active branch.
- * @example
- * const { headId, messages }: UIMessages = readUIMessages(state);
- */
-export interface UIMessages {
+/** All messages, and the last one of the active branch. */
+type UIMessages = {
   /** Undefined before the first message. */
   readonly headId?: string;
   readonly messages: readonly PlacedMessage[];
-}
+};
 
-/**
- * The state of the fold. {@link readUIMessages} gives the messages.
- * @example
- * let state: UIMessagesState = uiMessages({ session: "s-1" }).initial;
- */
+/** The state of the fold. {@link readUIMessages} gives the messages. */
 export interface UIMessagesState {
   readonly encoder: EncoderState;
   /** Finished messages of all branches, oldest first. A message may follow another one on each branch. */
@@ -79,13 +71,8 @@ interface DoneMessage {
   readonly branch: number;
 }
 
-/**
- * The fold that {@link uiMessages} makes: start from `initial`, and give `fold` each event in order.
- * @example
- * const { initial, fold }: UIMessagesFold = uiMessages({ session: "s-1" });
- * const { messages } = readUIMessages(events.reduce(fold, initial));
- */
-export interface UIMessagesFold {
+/** Start from `initial`, and give `fold` each event in order. */
+interface UIMessagesFold {
   readonly initial: UIMessagesState;
   readonly fold: (state: UIMessagesState, event: SessionEvent) => UIMessagesState;
 }

@@ -62,7 +62,7 @@ export type SessionMessage = UIMessage<SessionMetadata, SessionData>;
 /**
  * A chunk of a reply's stream.
  * @example
- * const chunks: SessionChunk[] = await Array.fromAsync(uiMessageChunks(events, { session: "s-1" }));
+ * const chunks = await Array.fromAsync(uiMessageChunks(events, { session: "s-1" }));
  */
 export type SessionChunk = UIMessageChunk<SessionMetadata, SessionData>;
 

@@ -7,10 +7,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { askPerson, createRuntime, defineEvents, type Runtime } from "../../src/public/index.ts";
-import { createServer, type ServerOptions } from "../../src/public/server.ts";
+import { createServer } from "../../src/public/server.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { pageOf, posted, user, type Page, type Served } from "./pages.ts";
+import type { ServerOptions } from "../../src/server/index.ts";
 
 const none = z.object({});
 const form = {

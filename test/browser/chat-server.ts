@@ -9,7 +9,8 @@ import { z } from "zod";
 import { createRuntime, type Agent } from "../../src/public/index.ts";
 import { openPostgresLog } from "../../src/public/postgres.ts";
 import { serveNode } from "../../src/public/server.ts";
-import { scriptedModel, type ScriptedStep } from "../../src/public/testing.ts";
+import { scriptedModel } from "../../src/public/testing.ts";
+import type { ScriptedStep } from "../../src/models/index.ts";
 
 const WORD_MS = 4;
 

@@ -3,7 +3,6 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { describe, expect, it } from "vitest";
 import { chatTransport, createClient } from "../../src/public/client.ts";
-import type { SessionChunk } from "../../src/public/ui.ts";
 import {
   frame,
   json,
@@ -14,6 +13,7 @@ import {
   unreachable,
 } from "./scripted-server.ts";
 import { eventually } from "../support/eventually.ts";
+import type { SessionChunk } from "../../src/ui/index.ts";
 
 const start: SessionChunk = {
   type: "start",

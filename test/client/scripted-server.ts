@@ -1,6 +1,5 @@
+import type { SessionChunk } from "../../src/ui/index.ts";
 /** A server of a test: it answers each request as the next of its script says, and keeps what it was asked. */
-
-import type { SessionChunk } from "../../src/public/ui.ts";
 
 interface Seen {
   readonly method: string;

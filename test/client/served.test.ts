@@ -6,9 +6,10 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Agent } from "../../src/public/index.ts";
 import { chatTransport, createClient, type Client } from "../../src/public/client.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/public/testing.ts";
+import { gate, scriptedModel } from "../../src/public/testing.ts";
 import { readUIMessages, uiMessages } from "../../src/public/ui.ts";
 import { serving, type Serving } from "../server/serving.ts";
+import type { ScriptedStep } from "../../src/models/index.ts";
 
 const pay = tool({
   inputSchema: z.object({ amount: z.number() }),

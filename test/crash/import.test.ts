@@ -9,7 +9,7 @@ import {
   encryptedLog,
   exportSession,
   folderKeys,
-  importModelMessages,
+  importMessages,
   importSession,
   openLog,
   openMemoryLog,
@@ -50,7 +50,10 @@ it.each(["plain", "encrypted"])(
       };
       {
         await using log = await open();
-        await importModelMessages(log, [{ role: "user", content: "Before." }], { as: "before" });
+        await importMessages(log, [{ role: "user", content: "Before." }], {
+          from: "model-messages",
+          as: "before",
+        });
       }
       const given = [dir, kind === "plain" ? "-" : keys, folder.at("file.jsonl")];
       const child = startChild([...given, `${part}`, `${turns}`], { script });
@@ -85,6 +88,6 @@ async function longSession(): Promise<readonly string[]> {
     { role: "user", content: `Question ${index}?` } as const,
     { role: "assistant", content: "word ".repeat(572_000 / turns) } as const,
   ]);
-  await importModelMessages(log, talk.flat(), { as: "s" });
+  await importMessages(log, talk.flat(), { from: "model-messages", as: "s" });
   return await Array.fromAsync(exportSession(log, "s"));
 }

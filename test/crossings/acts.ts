@@ -1,11 +1,12 @@
 /** All that can be done to a session, each as one act. A method of a session without an act does not compile. */
 
 import { z } from "zod";
-import { uiStream, type Approval, type SessionView } from "../../src/public/index.ts";
+import { uiStream, type SessionView } from "../../src/public/index.ts";
 import { defineProjection, type Projection } from "../../src/projections/index.ts";
 import type { ApprovalAnswer } from "../../src/commands/index.ts";
 import type { Scene } from "./scene.ts";
 import type { StageRuntime, StageSession } from "./stage.ts";
+import type { Approval } from "../../src/state/index.ts";
 
 export interface Act extends ActOptions {
   /** In the table: "send, steering". */

@@ -4,7 +4,7 @@ import { verifySession } from "../../src/archive/verify/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { promptMessages } from "../../src/projections/index.ts";
 import { initialSessionState } from "../../src/state/index.ts";
-import { readUIMessages, uiMessages, type UIMessages } from "../../src/ui/index.ts";
+import { readUIMessages, uiMessages } from "../../src/ui/index.ts";
 import { openCallProblems } from "../support/call-problems.ts";
 import { compactionProblems } from "../support/compaction-problems.ts";
 import { promptRuleProblems } from "../support/prompt-rule-problems.ts";
@@ -69,7 +69,7 @@ function sorted(words: readonly string[]): string {
   return words.toSorted().join(" ");
 }
 
-function activeBranch({ headId, messages }: UIMessages): readonly unknown[] {
+function activeBranch({ headId, messages }: ReturnType<typeof readUIMessages>): readonly unknown[] {
   const branch: unknown[] = [];
   const byId = new Map(messages.map((placed) => [placed.message.id, placed]));
   for (let id = headId; id !== undefined;) {

@@ -1,24 +1,19 @@
 /** One session of a stage: what is done to it before the act, and what an act finds. */
 
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import type { ApprovalAnswer } from "../../src/commands/index.ts";
-import {
-  TurnlogError,
-  type Approval,
-  type Consumer,
-  type SendOptions,
-  type SessionView,
-  type Turn,
-} from "../../src/public/index.ts";
+import type { ApprovalAnswer, SendOptions } from "../../src/commands/index.ts";
+import { TurnlogError, type SessionView, type Turn } from "../../src/public/index.ts";
 import {
   foldSession,
   initialSessionState,
   isAtRest,
   isInTurn,
+  type Approval,
   type SessionState,
 } from "../../src/state/index.ts";
 import { eventually } from "../support/eventually.ts";
 import type { PlanName, Stage, StageRuntime, StageSession } from "./stage.ts";
+import type { Consumer } from "../../src/runtime/index.ts";
 
 /** Longer than what goes by the real clock: a tool that was stopped is given up, an idle session passivated. */
 const SHORT_MS = 2;

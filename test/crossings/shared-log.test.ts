@@ -3,7 +3,7 @@
 import { describe, it } from "vitest";
 import type { EventLog } from "../../src/public/index.ts";
 import { openMemoryLog } from "../../src/store/leveldb/index.ts";
-import { inboxContract, ownershipContract } from "../../src/testing/index.ts";
+import { ownershipContract } from "../../src/testing/index.ts";
 import { sharedLog } from "./shared-log.ts";
 
 const doors = new WeakMap<EventLog, () => EventLog>();
@@ -24,5 +24,4 @@ function entered(door: () => EventLog): EventLog {
   return log;
 }
 
-ownershipContract("a shared log in memory", { describe, it, open, beside });
-inboxContract("a shared log in memory", { describe, it, open, beside });
+ownershipContract("a shared log in memory", { describe, it, open, beside, inbox: true });

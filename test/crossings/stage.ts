@@ -24,7 +24,6 @@ import {
 import {
   gate,
   scriptedModel,
-  type Gate,
   type ScriptedModel,
   type ScriptedStep,
 } from "../../src/models/index.ts";
@@ -50,7 +49,7 @@ export interface StageOptions {
 /** What the model does about a message, at its first call; after a tool it says its reply. */
 type Plan = (
   word: string,
-  hold: Gate,
+  hold: ReturnType<typeof gate>,
   reply: string,
   { prompt, isSpare }: { readonly prompt: Prompt; readonly isSpare: boolean },
 ) => ScriptedStep;
@@ -89,7 +88,7 @@ const plans = {
 
 export type PlanName = keyof typeof plans;
 
-const opened = new WeakSet<Gate>();
+const opened = new WeakSet<ReturnType<typeof gate>>();
 
 function failure(statusCode: number, message: string): APICallError {
   const url = "https://provider.invalid";
@@ -149,7 +148,7 @@ export class Stage implements AsyncDisposable {
   readonly #share: (() => EventLog) | undefined;
   readonly #keys = memoryKeys();
   readonly #plans = new Map<string, Plan>();
-  readonly #holds = new Map<string, Gate>();
+  readonly #holds = new Map<string, ReturnType<typeof gate>>();
   readonly #models: ScriptedModel[] = [];
   readonly #replies = new Map<string, number>();
   #isHolding = true;
@@ -229,7 +228,7 @@ export class Stage implements AsyncDisposable {
     return `Do «${word}»${padding}.`;
   }
 
-  hold(word: string): Gate {
+  hold(word: string): ReturnType<typeof gate> {
     const hold = this.#holds.get(word) ?? gate();
     this.#holds.set(word, hold);
     if (!this.#isHolding) open(hold);
@@ -347,7 +346,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-function open(hold: Gate): void {
+function open(hold: ReturnType<typeof gate>): void {
   opened.add(hold);
   hold.open();
 }

@@ -2,7 +2,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { encryptedLog, memoryKeys, openMemoryLog, redactSession } from "../../src/public/index.ts";
+import { encryptedLog, memoryKeys, openMemoryLog } from "../../src/public/index.ts";
 import type { EventBody, EventMap, SessionEvent } from "../../src/events/index.ts";
 import { activeSpans, contextView, history, isWithin } from "../../src/projections/index.ts";
 import {
@@ -20,6 +20,7 @@ import { patience, runs, times } from "../support/runs.ts";
 import { Choices } from "./choices.ts";
 import { ImaginedSession } from "./imagined-session.ts";
 import { fixtureNames, readFixture } from "./session-fixture.ts";
+import { redactSession } from "../../src/archive/index.ts";
 
 const imagined: fc.Arbitrary<readonly SessionEvent[]> = fc
   .array(fc.nat({ max: 2 ** 16 }), { maxLength: 500, size: "max" })

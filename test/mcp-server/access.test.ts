@@ -3,10 +3,11 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
-import { mcpServer, type McpServerOptions } from "../../src/public/protocols.ts";
+import { mcpServer } from "../../src/public/protocols.ts";
 import { gate, scriptedModel } from "../../src/public/testing.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, revisions, type Revision } from "./connected.ts";
+import type { McpServerOptions } from "../../src/mcp-server/index.ts";
 
 const accounts: McpServerOptions = {
   authorize: (request) => {

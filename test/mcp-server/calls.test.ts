@@ -1,11 +1,12 @@
 /** A call of an agent's tool: its turn, its session, and what happens to both when a client cancels, leaves or calls again. */
 
 import { describe, expect, it } from "vitest";
-import { mcpServer, type McpServerOptions } from "../../src/public/protocols.ts";
+import { mcpServer } from "../../src/public/protocols.ts";
 import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/public/testing.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, connected, revisions, type Revision } from "./connected.ts";
+import type { McpServerOptions } from "../../src/mcp-server/index.ts";
 
 interface Served extends AsyncDisposable {
   readonly runtime: Runtime;

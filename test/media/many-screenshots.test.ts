@@ -2,18 +2,14 @@
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { jsonSchema, tool } from "ai";
 import { expect, it } from "vitest";
-import {
-  openMemoryLog,
-  verifySession,
-  type Agent,
-  type ContextOptions,
-} from "../../src/public/index.ts";
+import { openMemoryLog, verifySession, type Agent } from "../../src/public/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { all, long } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, type OpenOptions } from "../support/with-runtime.ts";
+import type { ContextOptions } from "../../src/agent/index.ts";
 
 /** More than any provider takes in one request. */
 const SHOTS = long ? 200 : 120;

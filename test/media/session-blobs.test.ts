@@ -23,7 +23,6 @@ import {
   openMemoryLog,
   promptWithMedia,
   readSessionFile,
-  type ToolPolicy,
 } from "../../src/public/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -32,6 +31,7 @@ import { animatedGif, pdf, png, wav } from "../support/media.ts";
 import { openSession, type OpenOptions } from "../support/with-runtime.ts";
 import { asked, said, stepFinished, stepStarted, turnEnded } from "../projections/session-of.ts";
 import { containing } from "../runtime/tools.ts";
+import type { ToolPolicy } from "../../src/agent/index.ts";
 
 const shot = png({ width: 200, height: 100, seed: 1 });
 const base64 = shot.toString("base64");

@@ -7,7 +7,6 @@ import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import {
   gate,
   scriptedModel,
-  type Gate,
   type ScriptedModel,
   type ScriptedPart,
   type ScriptedStep,
@@ -19,7 +18,7 @@ type Ending = "stop" | "tool-calls" | "length" | "content-filter";
 interface Call {
   readonly parts: ScriptedPart[];
   finishReason: Ending;
-  hold: Gate;
+  hold: ReturnType<typeof gate>;
   begun: boolean;
   readonly begin: PromiseWithResolvers<ScriptedStep>;
 }
@@ -53,7 +52,7 @@ export function conductedModel(
   let call: Call | undefined;
   let waits = false;
 
-  function wait(): Gate {
+  function wait(): ReturnType<typeof gate> {
     const hold = gate();
     const of = call;
     void hold.reached.then(() => {

@@ -57,7 +57,7 @@ async function exportsOf(file: string): Promise<ReadonlyMap<string, Declared>> {
 describe("what the package exports", () => {
   it.each(entries)("is explained where it is declared, with an example: %s", async (entry) => {
     const exported = await exportsOf(entry);
-    expect(exported.size).toBeGreaterThan(1);
+    expect(exported.size).toBeGreaterThan(0);
     const bare = [...exported.values()].filter((one) => !one.isExplained || !one.hasExample);
     expect(bare.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
   });

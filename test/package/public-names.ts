@@ -8,49 +8,47 @@ export const publicNames: Readonly<Record<string, string>> = {
     chatTransport createClient Client SessionClient
   `,
   engine: `
-    checkedLog checkForkPoint checkRevision copiedRows decodeRow deletedError dueEvents hasForks idOf
-    idsOf inSession missingEvent notFound OpenRow RefusedWriters repeatedAt rowsToAppend snapshotIn snapshotRow spanOf
-    Engine EventRow KnownSession Others SessionHead Snapshots
+    checkedLog checkDeletion checkForkPoint copiedRows decodeRow deletedError dueEvents
+    idsOf inSession missingEvent OpenRow RefusedWriters repeatedAt rowsToAppend snapshotIn snapshotRow spanOf
+    Engine EventRow KnownSession
   `,
   events: `
-    assertAppendable createCodec Codec GlobalEvent NewEvent SessionEvent TurnlogError
+    createCodec GlobalEvent NewEvent SessionEvent TurnlogError
   `,
   index: `
-    agentTool askPerson AppEvent AppEvents defineEvents byImportance callIdentity checkpoint coldCache collectBlobs
-    createRuntime Consumer dropMiddle dropOldest encryptedLog eventIdentity everyTurns exportFixture exportSession
-    folderBlobs folderKeys idle importMessages importModelMessages importSession importUIMessages isCallOf isRedacted manual
+    agentTool askPerson AppEvent defineEvents byImportance callIdentity checkpoint coldCache collectBlobs
+    createRuntime dropMiddle dropOldest encryptedLog eventIdentity everyTurns exportFixture exportSession
+    folderBlobs folderKeys idle importMessages importSession isCallOf isRedacted manual
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
-    promptWithMedia providerCounter readBill readContext readSessionFile redactSession sessionAttributes
+    promptWithMedia providerCounter readBill readContext readSessionFile sessionAttributes
     sessionCost sessionMachine sessionTracer slidingWindow streamEvents summarize threshold tokenizer tokens uiStream
-    verifyLog verifySession viewSession Agent Approval BlobStore CompactionStrategy
-    CompactionWhen ContextFigures ContextOptions EncryptedLog EventEncoder EventLog HistoryItem InferAgentUIMessage
-    JsonValue KeyStore ListedSession MasterKeys Runtime RuntimeOptions SendOptions Session SessionBill
-    SessionEvent SessionQuery SessionVerification SessionView WaitingQuestion StoreLog TokenCounter
-    TokenEstimator TokenUsage ToolPolicy Turn TurnResult TurnlogError UserInput
+    verifyLog verifySession viewSession Agent BlobStore CompactionStrategy
+    CompactionWhen EventEncoder EventLog HistoryItem InferAgentUIMessage
+    JsonValue KeyStore ListedSession Runtime RuntimeOptions Session
+    SessionEvent SessionView StoreLog Turn TurnResult TurnlogError
   `,
   postgres: `
-    openPostgresLog postgresSchemaSql PostgresLogOptions
+    openPostgresLog
   `,
   projections: `
     approvals contextView defineProjection history promptMessages queue spending toolCalls
-    usage HistoryState Projection 
+    usage Projection
   `,
   protocols: `
-    mcpServer McpServerOptions
+    mcpServer
   `,
   server: `
-    createServer serveNode NodeServer ServeOptions Server ServerOptions
+    createServer serveNode NodeServer Server
   `,
   sqlite: `
-    openSqliteLog SqliteLog SqliteLogOptions
+    openSqliteLog
   `,
   testing: `
-    blobStoreContract compare dueAt eventLogContract gate htmlOf inboxContract keyStoreContract
+    blobStoreContract compare dueAt eventLogContract gate htmlOf keyStoreContract
     ownershipContract promptProblems recordedPace replay replayModel replayTools scriptedModel sessionMatchers
-    Gate ScriptedModel ScriptedStep SessionMatchers
+    ScriptedModel SessionMatchers
   `,
   ui: `
-    fromUIMessage readUIMessages uiMessageChunks uiMessages SessionChunk SessionMessage
-    UIMessages UIMessagesFold UIMessagesState
+    fromUIMessage readUIMessages uiMessageChunks uiMessages SessionMessage
   `,
 };

@@ -42,7 +42,10 @@ const entryPoints = Object.keys(manifest.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => `turnlog${path.slice(1)}`);
 
-/** A module of a user who publishes declarations: the types of its exports must have names that he can import. */
+/**
+ * A module of a user who publishes declarations: the types of its exports must have names that he can import, or be
+ * written as UPGRADING.md says.
+ */
 const library = `
   import * as turnlog from "turnlog";
   import * as client from "turnlog/client";
@@ -71,26 +74,26 @@ const library = `
   export const when = [turnlog.overflow(), turnlog.threshold(0.5), turnlog.manual()];
   export const how = [turnlog.summarize(), turnlog.dropMiddle()];
   export const estimate = turnlog.tokenizer((text) => text.length);
-  export const counter = turnlog.providerCounter(() => model);
+  export const counter: ReturnType<typeof turnlog.providerCounter> = turnlog.providerCounter(() => model);
   export const runtime = await turnlog.createRuntime({ log, agent: { model, tools: { helper } }, events });
   export const session = await runtime.session("s");
   export const turn = await session.send("Go.");
   export const result = await turn.result;
   export const view = await session.view();
-  export const context = await session.context();
-  export const waiting = await runtime.approvals();
+  export const context: Awaited<ReturnType<turnlog.Session["context"]>> = await session.context();
+  export const waiting: Awaited<ReturnType<turnlog.Runtime["approvals"]>> = await runtime.approvals();
   export const listed = await runtime.sessions()[Symbol.asyncIterator]().next();
-  export const report = await turnlog.verifySession(log, "s");
-  export const stream = turnlog.uiStream(session);
+  export const report: Awaited<ReturnType<typeof turnlog.verifySession>> = await turnlog.verifySession(log, "s");
+  export const stream: ReturnType<typeof turnlog.uiStream> = turnlog.uiStream(session);
   export const remote = client.createClient({ baseUrl: "http://localhost" });
   export const remoteSession = remote.session("s");
   export const transport = client.chatTransport(remote);
-  export const said = history.initial;
+  export const said: typeof history.initial = history.initial;
   export const server = createServer(runtime);
   export const served = await serveNode(runtime);
-  export const messages = uiMessages({ session: "s" });
+  export const messages: ReturnType<typeof uiMessages> = uiMessages({ session: "s" });
   export const read = readUIMessages(messages.initial);
-  export const codec = createCodec();
+  export const codec: ReturnType<typeof createCodec> = createCodec();
   export const stop = gate();
 `;
 

@@ -12,7 +12,7 @@ import { ToolLoopAgent, tool, type ToolLoopAgentSettings, type ToolSet } from "a
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { repairLog } from "../../src/store/leveldb/index.ts";
-import { forkSession } from "../../src/archive/index.ts";
+import { forkSession, redactSession } from "../../src/archive/index.ts";
 import {
   agentTool,
   checkpoint,
@@ -27,9 +27,7 @@ import {
   folderBlobs,
   folderKeys,
   importMessages,
-  importModelMessages,
   importSession,
-  importUIMessages,
   memoryBlobs,
   masterKeys,
   memoryKeys,
@@ -43,7 +41,6 @@ import {
   readBill,
   readContext,
   readSessionFile,
-  redactSession,
   slidingWindow,
   summarize,
   tokenizer,
@@ -368,10 +365,6 @@ const rows: readonly Row[] = [
   ["options.verified", "verify", () => importSession(log, [], { verified: false })],
   // @ts-expect-error -- unknown
   ["options.form", "from", () => importMessages(log, [], { as: "i", form: "openai" })],
-  // @ts-expect-error -- unknown
-  ["options.id", undefined, () => importModelMessages(log, [], { as: "i", id: "x" })],
-  // @ts-expect-error -- unknown
-  ["options.id", undefined, () => importUIMessages(log, [], { as: "i", id: "x" })],
   // @ts-expect-error -- unknown
   ["options.agent", "agents", () => readContext(log, "s", { agent: { model } })],
   // @ts-expect-error -- unknown

@@ -6,13 +6,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../src/events/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
-import {
-  alone,
-  eventLogContract,
-  forked,
-  inboxContract,
-  ownershipContract,
-} from "../../src/testing/index.ts";
+import { alone, eventLogContract, forked, ownershipContract } from "../../src/testing/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
 import { runSql } from "../support/run-sql.ts";
@@ -86,11 +80,11 @@ const nodes = {
   describe,
   it,
   open: () => open(),
+  inbox: true,
   // PGlite has one connection.
   ...(several && { beside: (log: EventLog) => open(schemas.get(log)), silence }),
 };
 ownershipContract("on PostgreSQL", nodes);
-inboxContract("on PostgreSQL", nodes);
 
 describe.skipIf(!several)(`two processes' logs on one database${needs}`, () => {
   it("number each session without a gap, and show every follower every event once, in one order", async () => {

@@ -11,12 +11,7 @@ import { createClient } from "../../src/client/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { connectPg } from "../../src/store/postgres/database/pg-client.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
-import {
-  eventLogContract,
-  inboxContract,
-  numbered,
-  ownershipContract,
-} from "../../src/testing/index.ts";
+import { eventLogContract, numbered, ownershipContract } from "../../src/testing/index.ts";
 import { bundled } from "../support/bundled.ts";
 import { eventually } from "../support/eventually.ts";
 import { isPgbouncerInstalled, POOLED, startPgbouncer, type Pooler } from "../support/pgbouncer.ts";
@@ -68,9 +63,9 @@ describe.skipIf(!isHere)(`behind PgBouncer${needs}`, () => {
     it,
     open: () => open(),
     beside: (log: EventLog) => open(schemas.get(log)),
+    inbox: true,
   };
   ownershipContract("on PostgreSQL behind PgBouncer", nodes);
-  inboxContract("on PostgreSQL behind PgBouncer", nodes);
 
   it("creates the tables once when several processes open an empty database at the same time", async () => {
     for (let time = 0; time < 5; time++) {

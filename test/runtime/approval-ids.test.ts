@@ -12,7 +12,6 @@ import {
   TurnlogError,
   viewSession,
   type Agent,
-  type Approval,
   type EventLog,
   type Session,
 } from "../../src/public/index.ts";
@@ -24,6 +23,7 @@ import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
+import type { Approval } from "../../src/state/index.ts";
 
 /** Pays what the model says, and remembers it; the provider calls each of its calls the same. */
 function payer(...amounts: readonly number[]): Agent & { readonly paid: readonly number[] } {

@@ -4,7 +4,6 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, uiStream } from "../../src/public/index.ts";
-import type { SessionChunk } from "../../src/public/ui.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -18,6 +17,7 @@ import {
 import { sampled } from "../support/runs.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { logProblems } from "../support/log-problems.ts";
+import type { SessionChunk } from "../../src/ui/index.ts";
 
 const sources = ["language-model-call", "stream-text"] as const;
 

@@ -12,7 +12,6 @@ import {
   threshold,
   tokens,
   type Agent,
-  type UserInput,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/index.ts";
@@ -21,6 +20,7 @@ import { runs } from "../support/runs.ts";
 import { call } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
+import type { UserInput } from "../../src/media/index.ts";
 
 function billed(input: number, output = 3): LanguageModelV4Usage {
   return {

@@ -8,7 +8,6 @@ import {
   defineEvents,
   openMemoryLog,
   TurnlogError,
-  type Consumer,
   type Runtime,
   type StoreLog,
 } from "../../src/public/index.ts";
@@ -16,6 +15,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
 import { failingLog, type FailingLog } from "../support/failing-log.ts";
 import { testTime, type TestTime } from "../support/test-time.ts";
+import type { Consumer } from "../../src/runtime/index.ts";
 
 const notes = defineEvents({ "app.noted": z.object({ n: z.number() }) });
 const agent = { model: scriptedModel(() => "Fine.") };

@@ -4,7 +4,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { addUsage, noUsage, spending } from "../../src/projections/index.ts";
-import { sessionCost, type TokenUsage } from "../../src/public/index.ts";
+import { sessionCost } from "../../src/public/index.ts";
 import { gate } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { billingModel } from "../support/billing-model.ts";
@@ -12,6 +12,7 @@ import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
+import type { TokenUsage } from "../../src/events/index.ts";
 
 const look = tool({ inputSchema: z.object({}), execute: () => "seen" });
 

@@ -9,7 +9,6 @@ import {
   openMemoryLog,
   verifySession,
   type Agent,
-  type SessionVerification,
 } from "../../src/public/index.ts";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/index.ts";
@@ -18,6 +17,7 @@ import { call, calling, saying } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
 import { eventually } from "../support/eventually.ts";
+import type { SessionVerification } from "../../src/archive/verify/index.ts";
 
 const hashChain = true;
 

@@ -6,9 +6,8 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import {
   createRuntime,
-  importModelMessages,
+  importMessages,
   importSession,
-  importUIMessages,
   openMemoryLog,
   threshold,
   TurnlogError,
@@ -241,12 +240,18 @@ describe.each(made)("%s", (_, make, place) => {
           session.send("x", given()),
           session.cancel(given()),
           session.compact(given()),
-          importModelMessages(log, given(), { as: "a" }),
-          importModelMessages(log, [given()], { as: "b" }),
-          importModelMessages(log, [{ role: "user", content: given() }], { as: "c" }),
-          importUIMessages(log, given(), { as: "d" }),
-          importUIMessages(log, [given()], { as: "e" }),
-          importUIMessages(log, [{ id: "m", role: "user", parts: given() }], { as: "f" }),
+          importMessages(log, given(), { from: "model-messages", as: "a" }),
+          importMessages(log, [given()], { from: "model-messages", as: "b" }),
+          importMessages(log, [{ role: "user", content: given() }], {
+            from: "model-messages",
+            as: "c",
+          }),
+          importMessages(log, given(), { from: "ui-messages", as: "d" }),
+          importMessages(log, [given()], { from: "ui-messages", as: "e" }),
+          importMessages(log, [{ id: "m", role: "user", parts: given() }], {
+            from: "ui-messages",
+            as: "f",
+          }),
         ]);
         const untyped = refusals.filter(
           (one) => one.status === "rejected" && !TurnlogError.isInstance(one.reason),
@@ -277,8 +282,12 @@ describe("1,000,000 levels", () => {
   it("are refused in messages", async () => {
     await using log = await openMemoryLog();
     const value = JSON.parse(deep) as never;
-    await expect(importModelMessages(log, value, { as: "s" })).rejects.toMatchObject(refused);
-    await expect(importUIMessages(log, value, { as: "s" })).rejects.toMatchObject(refused);
+    await expect(
+      importMessages(log, value, { from: "model-messages", as: "s" }),
+    ).rejects.toMatchObject(refused);
+    await expect(
+      importMessages(log, value, { from: "ui-messages", as: "s" }),
+    ).rejects.toMatchObject(refused);
     expect(await Array.fromAsync(log.list())).toEqual([]);
   });
 });

@@ -3,13 +3,14 @@
 import { tool, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Agent, ContextOptions } from "../../src/public/index.ts";
+import type { Agent } from "../../src/public/index.ts";
 import { openMemoryLog, verifySession } from "../../src/public/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import { WINDOW, book, turn } from "../support/long-result.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
+import type { ContextOptions } from "../../src/agent/index.ts";
 
 const file = book.slice(0, 17_000);
 const tools: ToolSet = {

@@ -2,8 +2,9 @@
 
 import { expect, it } from "vitest";
 import { scriptedModel } from "../../src/models/index.ts";
-import type { Session, UserInput } from "../../src/public/index.ts";
+import type { Session } from "../../src/public/index.ts";
 import { openSession } from "../support/with-runtime.ts";
+import type { UserInput } from "../../src/media/index.ts";
 
 const model = scriptedModel(() => "Fine.");
 

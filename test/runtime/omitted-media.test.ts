@@ -2,10 +2,11 @@
 
 import { APICallError } from "ai";
 import { describe, expect, it } from "vitest";
-import { createRuntime, type ContextOptions } from "../../src/public/index.ts";
+import { createRuntime } from "../../src/public/index.ts";
 import { scriptedModel, type ScriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
+import type { ContextOptions } from "../../src/agent/index.ts";
 
 function tooLarge(): APICallError {
   return new APICallError({

@@ -10,8 +10,8 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { tool, type LanguageModel, type ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { providerCounter, type TokenCounter } from "../../src/public/index.ts";
-import type { CountRequest } from "../../src/agent/index.ts";
+import { providerCounter } from "../../src/public/index.ts";
+import type { CountRequest, TokenCounter } from "../../src/agent/index.ts";
 
 interface Asked {
   readonly path: string | undefined;

@@ -1,17 +1,15 @@
 /** What is redacted is gone for good, and everything else is as it was. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isEncrypted, type EncryptedLog } from "../../src/store/encryption/index.ts";
+import { encryptingLog, isEncrypted, type EncryptedLog } from "../../src/store/encryption/index.ts";
 import type { EventLog, SessionEvent } from "../../src/events/index.ts";
 import {
   createRuntime,
-  encryptedLog,
   exportSession,
   importSession,
   isRedacted,
   memoryKeys,
   openMemoryLog,
-  redactSession,
   TurnlogError,
   verifySession,
   viewSession,
@@ -28,6 +26,7 @@ import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
 import { logProblems } from "../support/log-problems.ts";
+import { redactSession } from "../../src/archive/index.ts";
 
 type Steps = Extract<Script, readonly unknown[]>;
 
@@ -39,7 +38,7 @@ function agentOf(...script: Steps): Agent {
 async function open(): Promise<{ log: EncryptedLog; stored: EventLog; keys: KeyStore }> {
   const stored = await openMemoryLog();
   const keys = memoryKeys();
-  return { log: encryptedLog(stored, keys), stored, keys };
+  return { log: encryptingLog(stored, keys), stored, keys };
 }
 
 async function find(
@@ -100,8 +99,8 @@ describe("an encrypted session", () => {
       await one.session.send("Go.")
     ).result;
     const missing = { code: "KEY_MISSING" };
-    const without = encryptedLog(stored, undefined);
-    const other = encryptedLog(stored, memoryKeys());
+    const without = encryptingLog(stored, undefined);
+    const other = encryptingLog(stored, memoryKeys());
     for (const blind of [without, other]) {
       await expect(viewSession(blind, "s")).rejects.toMatchObject({ ...missing, session: "s" });
       await expect(Array.fromAsync(exportSession(blind, "s"))).rejects.toMatchObject(missing);
@@ -126,11 +125,11 @@ describe("an encrypted session", () => {
     await strange.log.append("s", "none", await storedEvents(log, "s"));
     await mixed.save("s", (await strange.keys.load("s")) ?? "");
     const wrong = { code: "KEY_WRONG", session: "s" };
-    await expect(viewSession(encryptedLog(stored, mixed), "s")).rejects.toMatchObject(wrong);
+    await expect(viewSession(encryptingLog(stored, mixed), "s")).rejects.toMatchObject(wrong);
     await mixed.save("s", "no key at all");
-    await expect(viewSession(encryptedLog(stored, mixed), "s")).rejects.toMatchObject(wrong);
+    await expect(viewSession(encryptingLog(stored, mixed), "s")).rejects.toMatchObject(wrong);
     await mixed.save("s", ((await keys.load("s")) ?? "").replace('"session":"s"', '"session":"t"'));
-    await expect(viewSession(encryptedLog(stored, mixed), "s")).rejects.toMatchObject(wrong);
+    await expect(viewSession(encryptingLog(stored, mixed), "s")).rejects.toMatchObject(wrong);
   });
 
   it("may have begun without encryption, and is encrypted from where it goes on", async () => {
@@ -191,7 +190,7 @@ describe("a redaction", () => {
     expect(found.redacted?.prompts).toBeGreaterThan(0);
     expect(found.redacted?.prompts).toBeLessThan(found.prompts);
     // By the next process that opens it, and by nobody who has the files of the store.
-    const again = encryptedLog(stored, keys);
+    const again = encryptingLog(stored, keys);
     expect(await storedEvents(again, "s")).toEqual(await storedEvents(log, "s"));
     const reason = (await storedEvents(log, "s")).find(
       ({ type, data }) => type === "session.redacted" && data.reason !== undefined,
@@ -419,7 +418,7 @@ describe("the file of an encrypted session", () => {
       "must keep its name, s",
     );
     await importSession(stored, lines);
-    expect(await storedEvents(encryptedLog(stored, keys), "s")).toEqual(
+    expect(await storedEvents(encryptingLog(stored, keys), "s")).toEqual(
       await storedEvents(log, "s"),
     );
     await expect(viewSession(stored, "s")).rejects.toMatchObject({ code: "KEY_MISSING" });
@@ -434,7 +433,7 @@ describe("verification without any key", () => {
       await one.session.send("Go.")
     ).result;
     await one.runtime.close();
-    const blind = encryptedLog(stored, undefined, { withoutKey: "redact" });
+    const blind = encryptingLog(stored, undefined, { withoutKey: "redact" });
     const found = await verifySession(blind, "s", { every: 1 });
     expect(found.problems).toEqual([]);
     expect(found.chain).toEqual((await verifySession(log, "s")).chain);
@@ -454,7 +453,7 @@ describe("verification without any key", () => {
     );
     await changed.append("s", "none", other);
     const told = await verifySession(
-      encryptedLog(changed, undefined, { withoutKey: "redact" }),
+      encryptingLog(changed, undefined, { withoutKey: "redact" }),
       "s",
     );
     expect(told.problems.map(({ rule }) => rule)).toContain("chain");

@@ -12,7 +12,6 @@ import {
   slidingWindow,
   summarize,
   type Agent,
-  type UserInput,
 } from "../../src/public/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/models/index.ts";
@@ -27,6 +26,7 @@ import {
   type OpenSession,
 } from "../support/with-runtime.ts";
 import { logProblems } from "../support/log-problems.ts";
+import type { UserInput } from "../../src/media/index.ts";
 
 type Prompt = LanguageModelV4CallOptions["prompt"];
 

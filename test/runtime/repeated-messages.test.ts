@@ -12,15 +12,15 @@ import {
   memoryKeys,
   openLog,
   openMemoryLog,
-  type SendOptions,
   type Session,
-  type UserInput,
 } from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { storedEvents } from "../support/replay.ts";
 import { saying } from "../support/script.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
+import type { SendOptions } from "../../src/commands/index.ts";
+import type { UserInput } from "../../src/media/index.ts";
 
 const model = scriptedModel(() => "Done.");
 const image = (width: number, height: number): Uint8Array => png({ width, height, seed: 1 });

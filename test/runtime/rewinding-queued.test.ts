@@ -7,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import {
   gate,
   scriptedModel,
-  type Gate,
   type ScriptedModel,
   type ScriptedStep,
 } from "../../src/models/index.ts";
@@ -41,14 +40,14 @@ async function shown(open: OpenSession): Promise<readonly string[]> {
 }
 
 /** A reply that stops at a gate after its first delta. */
-function halting(held: Gate, first: string, rest: string): ScriptedStep {
+function halting(held: ReturnType<typeof gate>, first: string, rest: string): ScriptedStep {
   return { parts: [{ type: "text", deltas: [first, held, rest] }] };
 }
 
 /** Sends a message, the others once its reply has begun, and lets that end. */
 async function talk(
   open: OpenSession,
-  held: Gate,
+  held: ReturnType<typeof gate>,
   ...[first, ...queued]: readonly [string, ...string[]]
 ): Promise<void> {
   const turns = [await open.session.send(first, { id: first })];

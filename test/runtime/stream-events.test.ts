@@ -18,9 +18,10 @@ import {
   type Session,
   type SessionEvent,
 } from "../../src/public/index.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/public/testing.ts";
+import { gate, scriptedModel } from "../../src/public/testing.ts";
 import { readUIMessages, uiMessages } from "../../src/public/ui.ts";
 import { severableLog } from "../support/severed-log.ts";
+import type { ScriptedStep } from "../../src/models/index.ts";
 
 const pay = tool({
   inputSchema: z.object({ amount: z.number() }),

@@ -14,8 +14,8 @@ import {
   type SessionEvent,
 } from "../../src/public/index.ts";
 import { gate, replay, scriptedModel } from "../../src/public/testing.ts";
-import { readUIMessages, uiMessages, type SessionChunk } from "../../src/public/ui.ts";
-import { uiEncoder } from "../../src/ui/index.ts";
+import { readUIMessages, uiMessages } from "../../src/public/ui.ts";
+import { type SessionChunk, uiEncoder } from "../../src/ui/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { echo } from "./tools.ts";

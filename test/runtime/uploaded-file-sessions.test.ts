@@ -9,9 +9,8 @@ import {
   encryptedLog,
   exportFixture,
   exportSession,
-  importModelMessages,
+  importMessages,
   importSession,
-  importUIMessages,
   memoryKeys,
   openMemoryLog,
   promptWithMedia,
@@ -19,8 +18,6 @@ import {
   verifySession,
   viewSession,
   type Agent,
-  type ContextOptions,
-  type UserInput,
 } from "../../src/public/index.ts";
 import { differenceText, replay } from "../../src/replay/index.ts";
 import type { ScriptedModel } from "../../src/models/index.ts";
@@ -41,6 +38,8 @@ import {
   look,
 } from "../support/uploaded-files.ts";
 import { openSession } from "../support/with-runtime.ts";
+import type { ContextOptions } from "../../src/agent/index.ts";
+import type { UserInput } from "../../src/media/index.ts";
 
 /** A session of two turns and a tool with such files in each. */
 async function session(log: EventLog): Promise<readonly SessionEvent[]> {
@@ -220,7 +219,7 @@ describe("messages of the AI SDK that are imported", () => {
       { role: "tool", content: [{ type: "tool-result", ...id, output: content }] },
       { role: "assistant", content: [{ type: "text", text: "So:" }, picture] },
     ];
-    await importModelMessages(log, messages, { as: "s" });
+    await importMessages(log, messages, { from: "model-messages", as: "s" });
     expect((await viewSession(log, "s")).prompt.messages).toEqual([
       {
         role: "user",
@@ -242,13 +241,13 @@ describe("messages of the AI SDK that are imported", () => {
   it("bring those of a chat", async () => {
     await using log = await openMemoryLog();
     const file = { type: "file" as const, mediaType: "image/png", url: "https://a.invalid/b.png" };
-    await importUIMessages(
+    await importMessages(
       log,
       [
         { id: "1", role: "user", parts: [ask, { ...file, providerReference: here }] },
         { id: "2", role: "assistant", parts: [{ type: "text", text: "A cat." }] },
       ],
-      { as: "s" },
+      { from: "ui-messages", as: "s" },
     );
     expect((await viewSession(log, "s")).prompt.messages[0]).toEqual({
       role: "user",

@@ -2,7 +2,7 @@
 
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
-import { memoryBlobs, openMemoryLog, viewSession, type UserInput } from "../../src/public/index.ts";
+import { memoryBlobs, openMemoryLog, viewSession } from "../../src/public/index.ts";
 import { call, calling } from "../support/script.ts";
 import {
   here,
@@ -22,6 +22,7 @@ import {
 } from "../support/uploaded-files.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { nothing } from "./tools.ts";
+import type { UserInput } from "../../src/media/index.ts";
 
 describe("a message with a file that was uploaded to a provider", () => {
   it.each<[string, UserInput, object]>([

@@ -5,7 +5,8 @@ import { z } from "zod";
 import { commands, reads } from "../../src/commands/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, memoryKeys, type Runtime } from "../../src/public/index.ts";
-import { createServer, type ServerOptions } from "../../src/public/server.ts";
+import { createServer } from "../../src/public/server.ts";
+import type { ServerOptions } from "../../src/server/index.ts";
 
 interface Answer {
   readonly status: number;

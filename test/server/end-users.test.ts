@@ -5,11 +5,12 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
-import { createServer, type ServerOptions } from "../../src/public/server.ts";
+import { createServer } from "../../src/public/server.ts";
 import { OpenAnswers } from "../../src/server/streams/open-answers.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, saying } from "../support/script.ts";
 import { post, requestTo } from "./route-table.ts";
+import type { ServerOptions } from "../../src/server/index.ts";
 
 const WORDS = "connect postgres://app:hunter2@10.0.0.5/prod failed";
 

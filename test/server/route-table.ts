@@ -1,6 +1,5 @@
+import type { ServerOptions } from "../../src/server/index.ts";
 /** Every route of the server, for tests that go through all of them: a new one cannot be forgotten. */
-
-import type { ServerOptions } from "../../src/public/server.ts";
 
 export type Authorize = NonNullable<ServerOptions["authorize"]>;
 export type Requested = Parameters<Authorize>[1];

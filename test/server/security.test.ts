@@ -7,11 +7,12 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime } from "../../src/public/index.ts";
-import { createServer, serveNode, type ServeOptions } from "../../src/public/server.ts";
+import { createServer, serveNode } from "../../src/public/server.ts";
 import { RateLimit } from "../../src/server/security/rate-limit.ts";
 import { serverSettings } from "../../src/server/server-options.ts";
 import { rawRequest, serving } from "./serving.ts";
 import { eventually } from "../support/eventually.ts";
+import type { ServeOptions } from "../../src/server/index.ts";
 
 const agent = () => ({ model: scriptedModel(() => "ok") });
 const list = "/api/sessions";

@@ -9,7 +9,8 @@ import {
   type Runtime,
   type RuntimeOptions,
 } from "../../src/public/index.ts";
-import { serveNode, type NodeServer, type ServeOptions } from "../../src/public/server.ts";
+import { serveNode, type NodeServer } from "../../src/public/server.ts";
+import type { ServeOptions } from "../../src/server/index.ts";
 
 export interface Serving extends AsyncDisposable {
   readonly runtime: Runtime;

@@ -5,10 +5,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, memoryBlobs, type Runtime } from "../../src/public/index.ts";
-import { createServer, type Server, type ServerOptions } from "../../src/public/server.ts";
+import { createServer, type Server } from "../../src/public/server.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, calling } from "../support/script.ts";
 import { filledRequest, post, requestTo, table, type Authorize } from "./route-table.ts";
+import type { ServerOptions } from "../../src/server/index.ts";
 
 const SECRET = "SECRET-ANN";
 /** What a chat answers that does not exist. */

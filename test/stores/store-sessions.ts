@@ -8,7 +8,7 @@ import {
   encryptedLog,
   exportSession,
   importSession,
-  importUIMessages,
+  importMessages,
   manual,
   summarize,
   type Agent,
@@ -176,7 +176,11 @@ export async function playImported(ground: StoreGround, from: string): Promise<v
     { id: "u1", role: "user", parts: [{ type: "text", text: "Hello from elsewhere." }] },
     { id: "a1", role: "assistant", parts: [{ type: "text", text: "Hello." }] },
   ];
-  await importUIMessages(log, chat, { as: "from-a-chat", time: Date.UTC(2026, 0, 1) });
+  await importMessages(log, chat, {
+    from: "ui-messages",
+    as: "from-a-chat",
+    time: Date.UTC(2026, 0, 1),
+  });
   const lines = await Array.fromAsync(exportSession(log, from));
   await importSession(log, lines, { as: "imported" });
 }

@@ -3,7 +3,7 @@
  */
 
 import { expect, it, vi } from "vitest";
-import { importModelMessages } from "../../src/public/index.ts";
+import { importMessages } from "../../src/public/index.ts";
 import { describeAll, describeHere } from "../browser/in-browser.ts";
 import { patience } from "../support/runs.ts";
 import { axeFaults } from "./axe-faults.ts";
@@ -139,13 +139,13 @@ describeAll("a reply in Markdown", () => {
   it("is drawn: tables, lists and links to the web alone; what a person typed stays as it is", async () => {
     const reply =
       "# Sales\n\n| region | revenue |\n|---|--:|\n| north | 447 |\n\n1. [docs](https://example.com/a) and [run](javascript:alert)\n2. <b>markup</b>";
-    await importModelMessages(
+    await importMessages(
       stage.runtime.log,
       [
         { role: "user", content: "# not a heading, **not bold**" },
         { role: "assistant", content: reply },
       ],
-      { as: "markdown" },
+      { from: "model-messages", as: "markdown" },
     );
     const page = await stage.page(at("markdown"));
     await page.waitForSelector(".message-assistant");
@@ -262,13 +262,13 @@ describeAll("a session made of attacks", () => {
       ])
     ).untilRest();
     const image = "![x](http://evil.invalid/x.png) [y]: http://evil.invalid";
-    await importModelMessages(
+    await importMessages(
       stage.runtime.log,
       [
         { role: "user", content: attack },
         { role: "assistant", content: `${attack}\n\n${image}` },
       ],
-      { as: "attacks-in-reply" },
+      { from: "model-messages", as: "attacks-in-reply" },
     );
     stage.faults.length = 0;
     const page = await stage.page();

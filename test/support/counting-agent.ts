@@ -1,13 +1,7 @@
 /** An agent whose prompts are counted before they are shortened: nothing is billed, and much is overestimated. */
 
-import {
-  slidingWindow,
-  tokenizer,
-  tokens,
-  type Agent,
-  type TokenCounter,
-} from "../../src/public/index.ts";
-import type { CountRequest } from "../../src/agent/index.ts";
+import { slidingWindow, tokenizer, tokens, type Agent } from "../../src/public/index.ts";
+import type { CountRequest, TokenCounter } from "../../src/agent/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 
 /** 310 tokens as they are estimated here, twice what they are. */

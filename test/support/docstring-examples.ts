@@ -70,9 +70,9 @@ const given: Readonly<Record<string, string>> = {
   session: 'import("turnlog").Session',
   show: "(...given: readonly unknown[]) => void",
   signal: "AbortSignal",
-  state: 'import("turnlog/ui").UIMessagesState',
+  state: 'ReturnType<typeof import("turnlog/ui").uiMessages>["initial"]',
   tickets:
-    'import("turnlog").AppEvents<{ "app.ticket-opened": import("zod").ZodType<{ ticket: string }, object> }>',
+    'ReturnType<typeof import("turnlog").defineEvents<{ "app.ticket-opened": import("zod").ZodType<{ ticket: string }, object> }>>',
   token: "string",
   tools: 'import("ai").ToolSet',
   turn: 'import("turnlog").Turn',

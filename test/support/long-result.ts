@@ -3,11 +3,12 @@
 import { tool, type ToolSet } from "ai";
 import { expect } from "vitest";
 import { z } from "zod";
-import type { Agent, ContextOptions } from "../../src/public/index.ts";
+import type { Agent } from "../../src/public/index.ts";
 import type { ScriptedStep } from "../../src/models/index.ts";
 import { billingModel, type BillingModel } from "./billing-model.ts";
 import { call, calling } from "./script.ts";
 import type { OpenSession } from "./with-runtime.ts";
+import type { ContextOptions } from "../../src/agent/index.ts";
 
 export const WINDOW: number = 8000;
 export const READER: string = "read_tool_output";

@@ -3,11 +3,12 @@
 import { tool, type TextPart, type ToolSet } from "ai";
 import { expect } from "vitest";
 import type { EventLog, SessionEvent } from "../../src/events/index.ts";
-import { verifySession, type Agent, type UserInput } from "../../src/public/index.ts";
+import { verifySession, type Agent } from "../../src/public/index.ts";
 import { scriptedModel, type Script, type ScriptedModel } from "../../src/models/index.ts";
 import { nothing } from "../runtime/tools.ts";
 import { storedEvents } from "./replay.ts";
 import { openSession } from "./with-runtime.ts";
+import type { UserInput } from "../../src/media/index.ts";
 
 interface UploadedFile {
   readonly type: "file";

@@ -8,7 +8,8 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
-import { callIdentity, type ToolPolicy } from "../../src/public/index.ts";
+import { callIdentity } from "../../src/public/index.ts";
+import type { ToolPolicy } from "../../src/agent/index.ts";
 
 export interface Work {
   readonly key: string;

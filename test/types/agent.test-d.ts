@@ -11,7 +11,6 @@ import {
   type InferAgentUIMessage,
   type JsonValue,
   type SessionEvent,
-  type ToolPolicy,
 } from "turnlog";
 import { scriptedModel } from "turnlog/testing";
 
@@ -73,7 +72,9 @@ test("callbacks of an agent know what they get, and tools of other types fit in"
 });
 
 test("settings that do not exist are refused", () => {
-  expectTypeOf<{ onInterrupted: "again" }>().not.toExtend<ToolPolicy>();
+  expectTypeOf<{ onInterrupted: "again" }>().not.toExtend<
+    NonNullable<Agent["toolPolicies"]>[string]
+  >();
   // @ts-expect-error It is `instructions`.
   expectTypeOf({ model, instruction: "Be brief." } satisfies Agent).not.toBeAny();
   // @ts-expect-error It is `memory`.

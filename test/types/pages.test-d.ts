@@ -1,6 +1,6 @@
 /** What a page knows of the server's answers and of the messages of a session. */
 
-import type { ChatTransport, UIMessage } from "ai";
+import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { expectTypeOf, test } from "vitest";
 import type { SessionEvent, SessionView } from "turnlog";
 import { chatTransport, createClient, type SessionClient } from "turnlog/client";
@@ -11,7 +11,6 @@ import {
   readUIMessages,
   uiMessageChunks,
   uiMessages,
-  type SessionChunk,
   type SessionMessage,
 } from "turnlog/ui";
 
@@ -46,7 +45,7 @@ test("messages have the metadata and the data parts of turnlog", async () => {
   >["data"];
   expectTypeOf<Data["afterTokens"]>().toEqualTypeOf<number>();
   for await (const chunk of uiMessageChunks([], { session: "s" }))
-    expectTypeOf(chunk).toEqualTypeOf<SessionChunk>();
+    expectTypeOf(chunk).toExtend<UIMessageChunk>();
   expectTypeOf(fromUIMessage).parameter(0).toExtend<object>();
 });
 

@@ -6,16 +6,11 @@ import {
   createRuntime,
   defineEvents,
   type AppEvent,
+  type HistoryItem,
   type Session,
   type SessionEvent,
 } from "turnlog";
-import {
-  defineProjection,
-  history,
-  usage,
-  type HistoryState,
-  type Projection,
-} from "turnlog/projections";
+import { defineProjection, history, usage, type Projection } from "turnlog/projections";
 import { scriptedModel } from "turnlog/testing";
 
 const schemas = {
@@ -84,7 +79,7 @@ test("a projection has the state of its schema, wherever it is read", async () =
     expectTypeOf(state).toEqualTypeOf<{ euros: number }>();
     expectTypeOf(position).toEqualTypeOf<number>();
   }
-  expectTypeOf(history).toEqualTypeOf<Projection<HistoryState>>();
+  expectTypeOf(history.initial.items).toEqualTypeOf<readonly HistoryItem[]>();
   expectTypeOf((await session.project(usage)).state).not.toBeAny();
   expectTypeOf(usage.initial).not.toEqualTypeOf<object>();
 });

@@ -3,18 +3,15 @@
 import { describe, expect, it } from "vitest";
 import { createRuntime, type Runtime, type Agent } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/public/testing.ts";
-import {
-  fromUIMessage,
-  readUIMessages,
-  uiMessageChunks,
-  uiMessages,
-  type UIMessages,
-  type UIMessagesState,
-} from "../../src/public/ui.ts";
+import { fromUIMessage, readUIMessages, uiMessageChunks, uiMessages } from "../../src/public/ui.ts";
 import { readUIMessageStream, tool } from "ai";
 import { z } from "zod";
+import type { UIMessagesState } from "../../src/ui/index.ts";
 
-async function messagesOf(runtime: Runtime, session: string): Promise<UIMessages> {
+async function messagesOf(
+  runtime: Runtime,
+  session: string,
+): Promise<ReturnType<typeof readUIMessages>> {
   const { initial, fold } = uiMessages({ session });
   let state = initial;
   for await (const event of runtime.log.read(session)) state = fold(state, event);

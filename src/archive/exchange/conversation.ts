@@ -162,7 +162,7 @@ export function notMessages(
 function otherKind(kind: MessageKind, messages: unknown): string {
   const found = Array.isArray(messages) ? kindOf(messages) : undefined;
   if (found === undefined || found === kind) return "";
-  return ` They look like ${kindNames[found]}: import them with \`--from ${found}\`, or \`importMessages\` in a program.`;
+  return ` They look like ${kindNames[found]}: import them with \`--from ${found}\`, or \`from: "${found}"\` in a program.`;
 }
 
 type Issue = z.core.$ZodIssue;

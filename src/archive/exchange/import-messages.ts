@@ -25,16 +25,14 @@ import {
 import { transcribe, type MessageTranscript, withPlainData } from "./transcribe.ts";
 import { readableError } from "../../shared/index.ts";
 import { messageKinds, type MessageKind } from "./adapted-message.ts";
-import type { ModelMessage, UIMessage } from "ai";
+import type { ModelMessage } from "ai";
 import { z } from "zod";
 
-export interface MessageImportOptions {
+interface MessagesOptions {
+  /** The name of the session; of several, `as-1`, `as-2` and so on. */
   readonly as: string;
-  /** Time of all events in epoch milliseconds, since messages have none. Default: now. */
+  /** Time of all events in epoch milliseconds, if messages have none. Default: now. */
   readonly time?: number;
-}
-
-interface MessagesOptions extends MessageImportOptions {
   /** Whose messages they are. Default: by the names that only they use. */
   readonly from?: MessageKind;
   /** Of each session, to choose them by. */
@@ -48,8 +46,7 @@ export interface ImportedMessages extends Imported {
   readonly dropped: readonly DroppedContent[];
 }
 
-const schema = optionsOf<MessageImportOptions>({ time }, { as: name });
-const anySchema = optionsOf<MessagesOptions>(
+const schema = optionsOf<MessagesOptions>(
   { time, from: oneOf(...messageKinds), metadata: jsonObjectSchema },
   { as: name },
 );
@@ -59,7 +56,7 @@ export async function importMessages(
   value: unknown,
   options: MessagesOptions,
 ): Promise<readonly ImportedMessages[]> {
-  check(anySchema, options, "importMessages", { name: "options" });
+  check(schema, options, "importMessages", { name: "options" });
   const found = await transcriptsOf(value, options.as, options);
   const imported: ImportedMessages[] = [];
   for (const { session, events, ...rest } of found)
@@ -110,28 +107,6 @@ export async function transcriptsOf(
     ),
     session: parseSessionId(found.length === 1 ? as : `${as}-${index + 1}`),
   }));
-}
-
-export async function importModelMessages(
-  log: EventLog,
-  messages: readonly ModelMessage[],
-  options: MessageImportOptions,
-): Promise<ImportedMessages> {
-  check(schema, options, "importModelMessages", { name: "options" });
-  const { as, time: importedAt = Date.now() } = options;
-  const { events, ...rest } = await transcriptOfModelMessages(messages, importedAt);
-  return { ...(await appendImported(log, as, events)), ...rest };
-}
-
-export async function importUIMessages(
-  log: EventLog,
-  messages: readonly UIMessage[],
-  options: MessageImportOptions,
-): Promise<ImportedMessages> {
-  check(schema, options, "importUIMessages", { name: "options" });
-  const { as, time: importedAt = Date.now() } = options;
-  const { events, ...rest } = await transcriptOfUIMessages(messages, importedAt);
-  return { ...(await appendImported(log, as, events)), ...rest };
 }
 
 /** @throws TurnlogError `INVALID_INPUT` */

@@ -56,7 +56,7 @@ export interface LogProblem extends Finding {
 /**
  * Result of {@link verifySession}.
  * @example
- * const { problems }: SessionVerification = await verifySession(log, "s-1");
+ * const { problems } = await verifySession(log, "s-1");
  */
 export interface SessionVerification {
   readonly session: string;

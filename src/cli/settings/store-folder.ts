@@ -5,12 +5,11 @@
 
 import { resolve } from "node:path";
 import {
-  encryptedLog,
+  encryptingLog,
   folderKeys,
   masterKeys,
   type EncryptedLog,
   type KeyStore,
-  type MasterKeys,
 } from "../../store/encryption/index.ts";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { openServedLog, type StoreLog } from "../../store/leveldb/index.ts";
@@ -123,7 +122,7 @@ export async function openSessions(
   { withoutKey = "refuse", ...use }: SessionsUse,
 ): Promise<EncryptedLog> {
   const keys = keysIn(place.keys, place.dir);
-  const log = encryptedLog(await openStore(place, use), keys, { withoutKey });
+  const log = encryptingLog(await openStore(place, use), keys, { withoutKey });
   await log.settled();
   return log;
 }
@@ -136,7 +135,7 @@ export async function sharedSessions(
   if (place.remote !== undefined) return await openSessions(place, { readOnly: true, withoutKey });
   const owner = await storeOwner(place.dir);
   if (owner === undefined) return undefined;
-  return encryptedLog(owner.log, keysIn(place.keys, place.dir), { withoutKey });
+  return encryptingLog(owner.log, keysIn(place.keys, place.dir), { withoutKey });
 }
 
 /** The process that has the store open, or the server. A database has none: it may be open in many. */
@@ -188,7 +187,10 @@ export function keysIn(folder: string | undefined, dir: string): KeyStore | unde
  * The same under the master key of the environment; undefined without one. The master key is no option, since
  * other users of the machine see those. @throws UsageError
  */
-export function masterKeysIn(folder: string | undefined, dir: string): MasterKeys | undefined {
+export function masterKeysIn(
+  folder: string | undefined,
+  dir: string,
+): ReturnType<typeof masterKeys> | undefined {
   const { TURNLOG_MASTER_KEY: current = "", TURNLOG_FORMER_MASTER_KEYS: former = "" } = process.env;
   const keys = keyFolder(folder, dir);
   if (keys === undefined || (current === "" && former === "")) return undefined;

@@ -28,7 +28,7 @@ const schema = optionsOf<CheckpointOptions>(
  * Keeps the newest messages. The original request, the latest one and the names of the documents replace the
  * others. For agents that write down their plan and their results.
  * @example
- * const context: ContextOptions = { compact: { when: overflow(), how: checkpoint() } };
+ * const context: Agent["context"] = { compact: { when: overflow(), how: checkpoint() } };
  */
 export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy {
   check(schema, options, "checkpoint", { name: "options" });

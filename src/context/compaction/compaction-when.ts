@@ -57,7 +57,7 @@ export function usable({ room }: ContextEstimate): number {
 /**
  * Compacts if the prompt leaves too few tokens for the reply. Never compacts if the window is not known.
  * @example
- * const context: ContextOptions = { compact: { when: overflow(), how: summarize() } };
+ * const context: Agent["context"] = { compact: { when: overflow(), how: summarize() } };
  */
 export function overflow(): CompactionWhen {
   return { name: "overflow", limit: usable };
@@ -67,7 +67,7 @@ export function overflow(): CompactionWhen {
  * Compacts if the prompt takes more than a share of the window.
  * @param share above 0, up to 1.
  * @example
- * const context: ContextOptions = { compact: { when: threshold(0.8), how: summarize() } };
+ * const context: Agent["context"] = { compact: { when: threshold(0.8), how: summarize() } };
  * @throws TurnlogError `INVALID_INPUT` for any other share.
  */
 export function threshold(share: number): CompactionWhen {
@@ -81,7 +81,7 @@ export function threshold(share: number): CompactionWhen {
 /**
  * Compacts if the prompt has more tokens than `most`.
  * @example
- * const context: ContextOptions = { compact: { when: tokens(100_000), how: summarize() } };
+ * const context: Agent["context"] = { compact: { when: tokens(100_000), how: summarize() } };
  * @throws TurnlogError `INVALID_INPUT` unless `most` is above 0.
  */
 export function tokens(most: number): CompactionWhen {
@@ -92,7 +92,7 @@ export function tokens(most: number): CompactionWhen {
 /**
  * Compacts only on request; warns from nine tenths of the usable window.
  * @example
- * const context: ContextOptions = { compact: { when: manual(), how: summarize() } };
+ * const context: Agent["context"] = { compact: { when: manual(), how: summarize() } };
  */
 export function manual(): CompactionWhen {
   return { name: "manual", limit: usable, atLimit: "warn" };
@@ -101,7 +101,7 @@ export function manual(): CompactionWhen {
 /**
  * Compacts when a turn begins and so many have ended since the last compaction.
  * @example
- * const context: ContextOptions = { compact: { when: everyTurns(20), how: summarize() } };
+ * const context: Agent["context"] = { compact: { when: everyTurns(20), how: summarize() } };
  * @throws TurnlogError `INVALID_INPUT` unless `turns` is a whole number above 0.
  */
 export function everyTurns(turns: number): CompactionWhen {
@@ -117,7 +117,7 @@ export function everyTurns(turns: number): CompactionWhen {
  * Compacts when a message begins a turn after the session has rested for so long.
  * @param ms Milliseconds since the last step.
  * @example
- * const context: ContextOptions = { compact: { when: idle(3_600_000), how: summarize() } };
+ * const context: Agent["context"] = { compact: { when: idle(3_600_000), how: summarize() } };
  * @throws TurnlogError `INVALID_INPUT` unless `ms` is above 0.
  */
 export function idle(ms: number): CompactionWhen {
@@ -130,7 +130,7 @@ export function idle(ms: number): CompactionWhen {
  * another model, or if the provider caches nothing.
  * @param share of the window that the prompt must take, above 0, up to 1. Default 0.5.
  * @example
- * const context: ContextOptions = { compact: { when: coldCache(0.3), how: summarize() } };
+ * const context: Agent["context"] = { compact: { when: coldCache(0.3), how: summarize() } };
  * @throws TurnlogError `INVALID_INPUT` for any other share.
  */
 export function coldCache(share = 0.5): CompactionWhen {

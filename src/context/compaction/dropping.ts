@@ -28,7 +28,7 @@ const schema = optionsOf<DropOldestOptions>({}, { keepTurns: amount });
  * A request of an older turn is lost, even if that turn failed and a later message only asks to continue. Nothing
  * replaces the dropped turns.
  * @example
- * const context: ContextOptions = { compact: { when: tokens(50_000), how: dropOldest({ keepTurns: 5 }) } };
+ * const context: Agent["context"] = { compact: { when: tokens(50_000), how: dropOldest({ keepTurns: 5 }) } };
  * @throws TurnlogError `INVALID_INPUT` if `keepTurns` is missing or not a number
  */
 export function dropOldest(options: DropOldestOptions): CompactionStrategy {
@@ -68,7 +68,7 @@ const dropMiddleSchema = optionsOf<DropMiddleOptions>(
 /**
  * Keeps the beginning and the end of the prompt; a note between them has the number of hidden messages.
  * @example
- * const context: ContextOptions = { compact: { when: overflow(), how: dropMiddle() } };
+ * const context: Agent["context"] = { compact: { when: overflow(), how: dropMiddle() } };
  */
 export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy {
   check(dropMiddleSchema, options, "dropMiddle", { name: "options" });

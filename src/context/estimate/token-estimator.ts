@@ -9,7 +9,9 @@ import { modelFamily, type ModelFamily } from "../models/model-family.ts";
 /**
  * Estimates tokens without a provider. See {@link tokenizer}.
  * @example
- * const estimator: TokenEstimator = { name: "quarter", exact: false, text: (text) => text.length / 4 };
+ * const context: Agent["context"] = {
+ *   estimator: { name: "quarter", exact: false, text: (text) => text.length / 4 },
+ * };
  */
 export interface TokenEstimator {
   readonly name: string;
@@ -56,7 +58,7 @@ const schema = optionsOf<TokenizerOptions>({ name: text, exact: flag }, {});
 export function tokenizer(
   count: (text: string) => number,
   options: TokenizerOptions = {},
-): TokenEstimator {
+): { readonly name: string; readonly exact: boolean; readonly text: (text: string) => number } {
   check(schema, options, "tokenizer", { name: "options" });
   const { name = "tokenizer", exact = true } = options;
   return { name, exact, text: count };

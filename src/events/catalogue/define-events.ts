@@ -63,19 +63,14 @@ export interface DefinedEvents<Schemas extends EventSchemas = EventSchemas> {
   parse(event: SessionEvent): object | undefined;
 }
 
-/**
- * Defined events: for `createRuntime`, `defineProjection`, and readers of a log.
- * @example
- * const schemas = { "app.paid": z.object({ euros: z.number() }) };
- * const payments: AppEvents<typeof schemas> = defineEvents(schemas);
- */
-export interface AppEvents<Schemas extends EventSchemas> extends DefinedEvents<Schemas> {
+type AppEvents<Schemas extends EventSchemas> = {
+  readonly schemas: Schemas;
   /**
    * The event with its data as the schema gives it. Undefined if it is not one of these events, or if its
    * content was redacted. @throws TurnlogError `EVENT_INVALID` if the data does not fit the schema
    */
   parse(event: SessionEvent): AppEvent<Schemas> | undefined;
-}
+};
 
 /**
  * Defines the events of your program. Their names begin with `app.`, and each has a schema.

@@ -17,8 +17,7 @@ import { modelNameSchema, type ModelName } from "./session-events.ts";
  * text + reasoning = output. A part that the provider did not report is absent.
  * @example
  * const { usage } = await turn.result;
- * const tokens = (of: TokenUsage): number => of.inputTokens + of.outputTokens;
- * console.log(tokens(usage));
+ * console.log(usage.inputTokens + usage.outputTokens);
  */
 export interface TokenUsage {
   /** `measured`: reported by the provider; `estimated`: by us, or from figures that contradict each other. */

@@ -41,9 +41,6 @@ const codec = createCodec();
 /**
  * Checks an event's fields, its data by the schema of its type, and whether a prompt can contain it.
  * Events of unknown types pass only with the origin `copied`.
- * @example
- * const data = { id: "m-1", content: "Hello", delivery: "follow-up" } as const;
- * assertAppendable("s-1", 2, { type: "message.queued", time: Date.now(), data });
  * @throws TurnlogError `EVENT_INVALID`; the message names the field
  */
 export function assertAppendable(

@@ -74,7 +74,7 @@ const held: Claim = {
 /** For a store that one process owns: every session is its own. */
 export const oneProcess: Ownership = { claim: async () => held };
 
-// Processes send commands through this port to the process that runs a session. `inboxContract` checks it.
+// Processes send commands through this port to the process that runs a session. `ownershipContract` checks it with `inbox`.
 
 /** A method of a session with its arguments, for the process that runs the session. */
 export interface InboxCommand {

@@ -31,7 +31,7 @@ export interface RowKey {
 /**
  * Writes events as rows of JSON and reads them back. Older versions of an event are converted when they are read.
  * @example
- * const codec: Codec = createCodec();
+ * const codec = createCodec();
  * const row = codec.encode(event, { session: "s-1", position: 1 });
  */
 export interface Codec {

@@ -33,7 +33,7 @@ export interface ConsumeOptions {
 /**
  * A running consumer.
  * @example
- * const consumer: Consumer = await runtime.consume("audit", ({ event }) => console.log(event.type));
+ * const consumer = await runtime.consume("audit", ({ event }) => console.log(event.type));
  * await consumer.stop();
  */
 export interface Consumer extends AsyncDisposable {

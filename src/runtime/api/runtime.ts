@@ -155,8 +155,9 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * that wait for it, in this process and in others. Give it the query of your callback route.
    * @example
    * const query = new URL(request.url).searchParams;
-   * const mayAnswer = async ({ metadata }: WaitingQuestion) => metadata?.["userId"] === (await userOf(request));
-   * const { server } = await runtime.finishLogin(query, { mayAnswer });
+   * const { server } = await runtime.finishLogin(query, {
+   *   mayAnswer: async ({ metadata }) => metadata?.["userId"] === (await userOf(request)),
+   * });
    * @throws TurnlogError `COMMAND_REFUSED` for an unknown or finished login, `FORBIDDEN` for another person's,
    * `MCP_SERVER_FAILED` for one that the server refused: the calls still wait
    */

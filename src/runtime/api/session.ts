@@ -256,8 +256,9 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * Permanently redacts the content at positions: records an event, then erases the keys of that content, here
    * and in all forks. A block is redacted with all its deltas, and a call with its input and outcome. The answer
    * names the summaries that may repeat the content. Needs `encryption`.
-   * @throws TurnlogError as {@link redactSession}; `COMMAND_REFUSED` while a turn runs, here or in a
-   * session that shares events with this one
+   * @throws TurnlogError `INVALID_INPUT` (no such position, no content there), `COMMAND_REFUSED` (without encryption;
+   * while a turn runs or a call waits, here or in a session that shares events with this one; another session,
+   * `details.owner`, wrote it), `KEY_MISSING`
    */
   redact(
     what: RedactionTarget | readonly RedactionTarget[],

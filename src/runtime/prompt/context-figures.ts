@@ -45,7 +45,7 @@ export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
 /**
  * The figures of a session's context: the next prompt, its model, tokens and cost so far.
  * @example
- * const { limits, due, cost }: ContextFigures = await session.context();
+ * const { limits, due, cost } = await session.context();
  * console.log(limits, due, cost.total.dollars);
  */
 export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {

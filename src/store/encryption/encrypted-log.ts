@@ -19,8 +19,6 @@ export type Erasure = SessionFamily["session.redacted"];
 
 /**
  * An event log that encrypts content, and can permanently erase the content of single events.
- * @example
- * const encrypted: EncryptedLog = encryptedLog(log, folderKeys("../keys"));
  */
 export interface EncryptedLog extends EventLog {
   /** The log below, with events as they are stored. */
@@ -31,8 +29,8 @@ export interface EncryptedLog extends EventLog {
   /**
    * Appends `session.redacted` durably and then erases the keys: once this resolves nobody can read
    * the content, in the session or its forks, in the log or a copy of it. If the process dies in
-   * between, the next use of the session's key finishes the erasure. `redactSession` finds out what
-   * belongs together, and calls this.
+   * between, the next use of the session's key finishes the erasure. `session.redact` finds out
+   * what belongs together, and calls this.
    * @param time - Epoch milliseconds.
    * @throws TurnlogError `KEY_MISSING`, and as `append`
    */

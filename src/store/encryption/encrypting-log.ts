@@ -58,9 +58,19 @@ const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "red
  * Encrypts the content of a log's sessions. @example await using log = encryptedLog(below, folderKeys("../keys"));
  * @param log - Closed together with the result. Nothing else may write to it while the result is open.
  * @param keys - Without keys, encrypted sessions cannot be written, and are read by `withoutKey`.
+ * @returns The log; `stored` is the one below, with events as they are stored.
  * @throws TurnlogError `INVALID_INPUT` for keys inside the log's store
  */
 export function encryptedLog(
+  log: LogInFolder,
+  keys: KeyStore | undefined,
+  options: EncryptedLogOptions = {},
+): EventLog & { readonly stored: EventLog } {
+  return encryptingLog(log, keys, options);
+}
+
+/** As {@link encryptedLog}, with what the runtime and the command line need of it. */
+export function encryptingLog(
   log: LogInFolder,
   keys: KeyStore | undefined,
   options: EncryptedLogOptions = {},

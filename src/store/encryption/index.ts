@@ -2,7 +2,7 @@
 
 export { hasContent, isEncrypted, decryptedEvent } from "./encrypted-event.ts";
 export type { EncryptedLog, LogInFolder } from "./encrypted-log.ts";
-export { asEncrypted, encryptedLog } from "./encrypting-log.ts";
+export { asEncrypted, encryptedLog, encryptingLog } from "./encrypting-log.ts";
 export { folderKeys } from "./folder-keys.ts";
-export { type MasterKeys, masterKeys } from "./master-keys.ts";
+export { masterKeys } from "./master-keys.ts";
 export { keyMissing, type KeyStore, memoryKeys, assertKeysOutside } from "./key-store.ts";

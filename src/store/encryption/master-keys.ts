@@ -17,13 +17,8 @@ export interface MasterKeyOptions {
   readonly previous?: readonly Uint8Array[];
 }
 
-/**
- * A key store whose texts are wrapped by a master key.
- * @example
- * const keys: MasterKeys = masterKeys(folderKeys("../keys"), { current });
- * await keys.rotate(log);
- */
-export interface MasterKeys extends KeyStore {
+/** A key store whose texts are wrapped by a master key. */
+type MasterKeys = KeyStore & {
   /**
    * Wraps the keys of all sessions of a log by the current master key. Sessions that use this key store may keep
    * running. If the process dies, some keys are wrapped by a former master key: open with both, and rotate again.
@@ -33,12 +28,12 @@ export interface MasterKeys extends KeyStore {
    * (`details.sessions` names them); what the key store throws
    */
   rotate(log: Pick<EventLog, "list">): Promise<RotatedKeys>;
-}
+};
 
-interface RotatedKeys {
+type RotatedKeys = {
   readonly keys: number;
   readonly rotated: number;
-}
+};
 
 const FORMAT = 1;
 const CIPHER = "aes-256-gcm";
@@ -71,7 +66,7 @@ const optionsSchema = optionsOf<MasterKeyOptions>(
 
 /**
  * Keys of sessions, each wrapped by a master key (AES-256-GCM). Keys that were saved without a master key are
- * read as they are; {@link MasterKeys.rotate} wraps them too.
+ * read as they are; `rotate` wraps them too.
  * @example
  * const keys = masterKeys(folderKeys("../keys"), { current, previous: [former] });
  * await using runtime = await createRuntime({ dir, agent, encryption: { keys } });

@@ -1,19 +1,18 @@
 /** The port of a store of events, the log on any engine that implements it, and the rules that engines ask. */
 
-export { idOf } from "../../events/index.ts";
 export { decodeRow, OpenRow, type EventRow } from "../event-rows/index.ts";
 export { RefusedWriters } from "../log-rules/append-queue.ts";
 export {
+  checkDeletion,
   checkForkPoint,
-  checkRevision,
   idsOf,
   repeatedAt,
   rowsToAppend,
   type KnownSession,
 } from "../log-rules/append-rules.ts";
 export { copiedRows, dueEvents, missingEvent, spanOf } from "../log-rules/reading-rules.ts";
-export { deletedError, hasForks, inSession, notFound } from "../log-rules/log-errors.ts";
+export { deletedError, inSession } from "../log-rules/log-errors.ts";
 export { snapshotIn, snapshotRow } from "../log-rules/snapshot-rows.ts";
 export { CheckedLog, checkedLog } from "./checked-log.ts";
-export type { Engine, Others, SessionHead, Snapshots } from "./engine.ts";
+export type { Engine } from "./engine.ts";
 export { Following } from "./following.ts";

@@ -9,7 +9,7 @@ import {
   type Snapshot,
 } from "../../events/index.ts";
 import { plainEvents } from "../../shared/index.ts";
-import { Following, type Engine, type Snapshots } from "../engine/index.ts";
+import { Following, type Engine } from "../engine/index.ts";
 import { queuedEvents } from "../event-rows/index.ts";
 import { closedError, deletedError } from "../log-rules/log-errors.ts";
 import { Heads, IndexRows } from "./heads/heads.ts";
@@ -126,7 +126,7 @@ export function levelEngine(given: Database, options: LevelEngineOptions): Level
     return readGlobal(database, codec, from, to);
   }
 
-  function snapshots(): Snapshots {
+  function snapshots(): NonNullable<Engine["snapshots"]> {
     const reader = new SnapshotReader(database);
     let saving: Promise<unknown> = Promise.resolve();
     const saveOfAll = async (snapshot: Snapshot): Promise<void> => {

@@ -1,5 +1,5 @@
 /**
- * What an append and a fork must fulfil before they are written, and the errors if they do not. Every engine asks
+ * What an append, a fork and a deletion must fulfil before they are written, and the errors if they do not. Every engine asks
  * these rules, so that logs differ in how they store and in nothing else. Pure.
  */
 
@@ -7,6 +7,7 @@ import {
   assertAppendable,
   type AppendOptions,
   type Codec,
+  type DeleteOptions,
   idOf,
   type NewEvent,
   TurnlogError,
@@ -75,6 +76,30 @@ export function checkForkPoint(
     "INVALID_INPUT",
     `Session ${parent.session} has the positions 1 to ${parent.revision}; ${session} cannot be a fork of it at ${position}.`,
     { session: parent.session, position },
+  );
+}
+
+/**
+ * Whether a session may be deleted.
+ * @param forks - The sessions that share events with it.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS`
+ */
+export function checkDeletion(
+  { session, revision }: Pick<KnownSession, "session" | "revision">,
+  forks: readonly string[],
+  mode: DeleteOptions["forks"],
+): void {
+  if (revision === 0)
+    throw new TurnlogError(
+      "SESSION_NOT_FOUND",
+      `Session ${session} cannot be deleted: it does not exist. \`turnlog sessions\` lists the existing ones.`,
+      { session },
+    );
+  if (mode === "copy" || forks.length === 0) return;
+  throw new TurnlogError(
+    "SESSION_HAS_FORKS",
+    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them copies (\`forks: "copy"\`, \`--forks copy\`).`,
+    { session, details: { forks } },
   );
 }
 

@@ -52,24 +52,6 @@ export function deletedError(session: string): TurnlogError {
   );
 }
 
-/** `SESSION_NOT_FOUND`, of a deletion. */
-export function notFound(session: string): TurnlogError {
-  return new TurnlogError(
-    "SESSION_NOT_FOUND",
-    `Session ${session} cannot be deleted: it does not exist. \`turnlog sessions\` lists the existing ones.`,
-    { session },
-  );
-}
-
-/** `SESSION_HAS_FORKS`: a deletion would take events from forks. */
-export function hasForks(session: string, forks: readonly string[]): TurnlogError {
-  return new TurnlogError(
-    "SESSION_HAS_FORKS",
-    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them copies (\`forks: "copy"\`, \`--forks copy\`).`,
-    { session, details: { forks } },
-  );
-}
-
 /** Throws for a position that is not a whole number: it has no key. */
 export function assertPositions(session: string, values: readonly (number | undefined)[]): void {
   for (const value of values) {

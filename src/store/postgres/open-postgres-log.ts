@@ -13,7 +13,7 @@ import { postgresEngine } from "./postgres-engine.ts";
 /**
  * Options of {@link openPostgresLog}.
  * @example
- * const options: PostgresLogOptions = { connectionString: process.env["DATABASE_URL"] ?? "", migrate: false };
+ * const log = await openPostgresLog({ connectionString: process.env["DATABASE_URL"] ?? "", migrate: false });
  */
 export interface PostgresLogOptions {
   /** As `pg` takes it: `postgres://user:password@host:5432/database`. TLS and roles are the driver's. */
@@ -82,8 +82,6 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Even
 /**
  * The SQL that creates turnlog's tables, for a database role that may not do so itself. Open the log with
  * `migrate: false` then.
- * @example
- * console.log(postgresSchemaSql({ schema: "turnlog" })); // psql -f …
  * @throws TurnlogError `INVALID_INPUT` for a name of other characters
  */
 export function postgresSchemaSql({

@@ -1,3 +1,3 @@
 /** The log in a file of SQLite. */
 
-export { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "./open-sqlite-log.ts";
+export { openSqliteLog } from "./open-sqlite-log.ts";

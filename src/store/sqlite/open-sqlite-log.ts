@@ -11,7 +11,7 @@ import { SqliteFile, type Durability } from "./sqlite-file.ts";
 /**
  * Options of {@link openSqliteLog}.
  * @example
- * const options: SqliteLogOptions = { file: "data/sessions.db", durability: "os" };
+ * const log = await openSqliteLog({ file: "data/sessions.db", durability: "os" });
  */
 export interface SqliteLogOptions {
   /**
@@ -28,17 +28,10 @@ const optionsSchema = optionsOf<SqliteLogOptions>(
   { file: name },
 );
 
-/**
- * The log in a file of SQLite.
- * @example
- * async function save(log: SqliteLog): Promise<void> {
- *   await log.backup(`backups/${Date.now()}.db`);
- * }
- */
-export interface SqliteLog extends EventLog {
+type SqliteLog = EventLog & {
   /** Copies the log into a new file, which is a log too. Nothing else runs in the process meanwhile: a second for some 100 MB. @throws TurnlogError `LOG_FAILED`, `LOG_FULL`, `LOG_CLOSED` */
   backup(file: string): Promise<void>;
-}
+};
 
 /**
  * Opens the log in a file of SQLite, which one process at a time may have open. Once it is closed, the file may be

@@ -12,18 +12,15 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 import {
+  checkDeletion,
   checkForkPoint,
-  checkRevision,
   copiedRows,
   decodeRow,
   deletedError,
   dueEvents,
-  hasForks,
-  idOf,
   idsOf,
   inSession,
   missingEvent,
-  notFound,
   OpenRow,
   RefusedWriters,
   repeatedAt,
@@ -143,11 +140,9 @@ export function sqliteEngine(file: SqliteFile): Engine {
           ? repetition(known, events, parent, link.position)
           : repetition(known, events);
         if (repeated !== undefined) return repeated;
-        if (known.isDeleted) throw deletedError(session);
-        checkRevision(known, "none");
-        checkForkPoint(parent, link, session);
         const base = link.position;
         const rows = rowsToAppend(codec, known, "none", events, { origin: "copied", base });
+        checkForkPoint(parent, link, session);
         return add(session, base, rows, events, parent.number);
       }),
 
@@ -311,8 +306,7 @@ export function sqliteEngine(file: SqliteFile): Engine {
       VALUES (${session}, ${revision}, ${first?.time ?? 0}, ${last?.time ?? 0}, ${parent}, ${parent && base})
       ON CONFLICT (session) DO UPDATE SET revision = excluded.revision, updated = excluded.updated RETURNING number`;
     const global = order(number, base + 1, events.length);
-    for (const [index, event] of events.entries()) {
-      const id = idOf(event);
+    for (const [index, { id }] of events.entries()) {
       if (id !== undefined)
         run`INSERT INTO ids VALUES (${number}, ${JSON.stringify(id)}, ${base + 1 + index}, ${global + index})`;
     }
@@ -412,13 +406,12 @@ export function sqliteEngine(file: SqliteFile): Engine {
   /** Removes a session; its name and length stay. */
   function remove(session: string, { forks: mode, ...told }: Parameters<Engine["delete"]>[1]) {
     const { number, revision, isDeleted } = entry(session);
-    if (number === 0) throw notFound(session);
     const deleted = { session, revision, erased: true };
     if (isDeleted) return { ...deleted, forks: [], repeated: true };
     const forks = all(sessionSchema)`SELECT * FROM listed
       WHERE parent = ${number} AND NOT isDeleted ORDER BY session`;
     const names = forks.map((fork) => fork.session);
-    if (mode !== "copy" && names.length > 0) throw hasForks(session, names);
+    checkDeletion({ session, revision }, names, mode);
     // A damaged row refuses the deletion: all is read before anything is written.
     for (const write of forks.map((fork) => independent(fork, number))) write();
     run`DELETE FROM events WHERE number = ${number}`;

@@ -1,10 +1,7 @@
 /** A conversation as one HTML file that opens alone: no script, no request, all text escaped. */
 
-import {
-  readUIMessages,
-  type SessionMessage,
-  type UIMessagesState,
-} from "../../../src/public/ui.ts";
+import { readUIMessages, type SessionMessage } from "../../../src/public/ui.ts";
+import type { UIMessagesState } from "../../../src/ui/index.ts";
 import { indentedText } from "../../../src/projections/index.ts";
 import { read } from "../data/client.ts";
 import type { Standing } from "../data/types.ts";

@@ -2,7 +2,7 @@
 
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useSelector } from "@xstate/store-react";
-import { readUIMessages, type UIMessagesState } from "../../../src/public/ui.ts";
+import { readUIMessages } from "../../../src/public/ui.ts";
 import { client } from "../data/client.ts";
 import { give } from "../data/give.ts";
 import { plural } from "../data/words.ts";
@@ -12,6 +12,7 @@ import type { Seen } from "../shell/seen.ts";
 import { Composer, useRefusal } from "./composer.tsx";
 import { Message, type MessageActs } from "./message.tsx";
 import { leafOf, threadOf, type ThreadMessage } from "./thread.ts";
+import type { UIMessagesState } from "../../../src/ui/index.ts";
 
 /** More come until the view is full, and when one scrolls up to them. */
 const FIRST_SHOWN = 4;

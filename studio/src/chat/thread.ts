@@ -1,6 +1,8 @@
 /** The messages of one branch, and the branches beside each message. Pure. */
 
-import type { SessionMessage, UIMessages } from "../../../src/public/ui.ts";
+import type { readUIMessages, SessionMessage } from "../../../src/public/ui.ts";
+
+type UIMessages = ReturnType<typeof readUIMessages>;
 
 export interface ThreadMessage {
   readonly message: SessionMessage;

@@ -5,7 +5,8 @@
 
 import { createStore } from "@xstate/store";
 import type { SessionEvent } from "../../../src/public/events.ts";
-import { uiMessages, type UIMessagesState } from "../../../src/public/ui.ts";
+import { uiMessages } from "../../../src/public/ui.ts";
+import type { UIMessagesState } from "../../../src/ui/index.ts";
 import { codeOf, eventsUrl, isPassing, messageOf, read, RETRY_MS } from "./client.ts";
 import { cutAt, indexAt, joined } from "./rows.ts";
 import { StepList } from "./steps.ts";

@@ -3,7 +3,6 @@
 import { describe, expect, it } from "vitest";
 import {
   createRuntime,
-  importModelMessages,
   importMessages,
   openMemoryLog,
   verifySession,
@@ -369,8 +368,7 @@ describe("what cannot be imported is said in a sentence, and nothing is written"
     ["Anthropic's messages", "anthropic", anthropic],
   ])("%s given as the AI SDK's are named", async (name, from, messages) => {
     await using log = await openMemoryLog();
-    // @ts-expect-error -- messages of another program
-    const refused = importModelMessages(log, messages, { as: "s" });
+    const refused = importMessages(log, messages, { from: "model-messages", as: "s" });
     await expect(refused).rejects.toThrow(
       `They look like ${name}: import them with \`--from ${from}\``,
     );

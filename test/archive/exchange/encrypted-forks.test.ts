@@ -1,11 +1,10 @@
 /** Sealed exports of sessions that share events: what is in the file can be read again, or is refused. */
 
 import { describe, expect, it } from "vitest";
-import type { EncryptedLog } from "../../../src/store/encryption/index.ts";
+import { encryptingLog, type EncryptedLog } from "../../../src/store/encryption/index.ts";
 import { eventLine, headerLine } from "../../../src/events/index.ts";
 import {
   createRuntime,
-  encryptedLog,
   exportSession,
   importSession,
   memoryKeys,
@@ -42,7 +41,7 @@ async function family(): Promise<Family> {
   await (
     await g.send("Third secret?")
   ).result;
-  const log = encryptedLog(stored, keys);
+  const log = encryptingLog(stored, keys);
   return { log, keys, [Symbol.asyncDispose]: () => log.close() };
 }
 
@@ -80,7 +79,7 @@ describe("a sealed export", () => {
       [plain, memoryKeys()],
       [sealed, open.keys],
     ] as const) {
-      await using other = encryptedLog(await openMemoryLog(), keys);
+      await using other = encryptingLog(await openMemoryLog(), keys);
       await importSession(other, lines);
       expect(await storedEvents(other, "f")).toEqual(before);
       expect(await verifySession(other, "f")).toMatchObject({ problems: [] });
@@ -90,7 +89,7 @@ describe("a sealed export", () => {
   it("of a fork that was made all the same is not imported where its key can be tried", async () => {
     await using open = await family();
     const lines = await sealedLines(open.log, "f");
-    await using other = encryptedLog(await openMemoryLog(), open.keys);
+    await using other = encryptingLog(await openMemoryLog(), open.keys);
     await expect(importSession(other, lines)).rejects.toMatchObject({
       code: "KEY_WRONG",
       session: "f",

@@ -5,8 +5,7 @@ import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import {
   createRuntime,
-  importModelMessages,
-  importUIMessages,
+  importMessages,
   openMemoryLog,
   TurnlogError,
   verifySession,
@@ -68,7 +67,7 @@ const talk: readonly ModelMessage[] = [
 
 async function imported(messages: readonly ModelMessage[]) {
   const log = await openMemoryLog();
-  const found = await importModelMessages(log, messages, { as: "s", time: 5 });
+  const [found] = await importMessages(log, messages, { from: "model-messages", as: "s", time: 5 });
   return { log, found, view: await viewSession(log, "s") };
 }
 
@@ -132,7 +131,7 @@ describe("imported messages", () => {
 
   it("give their system messages back, which only an agent can hold", async () => {
     const { found, view } = await imported([{ role: "system", content: "Be brief." }, ...talk]);
-    expect(found.instructions).toBe("Be brief.");
+    expect(found?.instructions).toBe("Be brief.");
     expect(view.prompt.messages).toEqual(talk);
   });
 
@@ -208,7 +207,7 @@ describe("imported messages", () => {
         content: [{ type: "file", data: "aGk=", mediaType: "image/png", filename: "a.png" }],
       },
     ]);
-    expect(found.dropped).toEqual([
+    expect(found?.dropped).toEqual([
       { message: 0, what: "providerOptions" },
       { message: 1, what: "message" },
       { message: 2, what: "filename" },
@@ -242,8 +241,8 @@ describe("imported messages", () => {
       { id: "u4", role: "user", parts: [{ type: "data-click", data: 1 }] },
     ];
     await using log = await openMemoryLog();
-    const { dropped } = await importUIMessages(log, messages, { as: "chat" });
-    expect(dropped.map(({ message, id, what }) => `${message} ${id} ${what}`)).toEqual([
+    const [imported] = await importMessages(log, messages, { from: "ui-messages", as: "chat" });
+    expect(imported?.dropped.map(({ message, id, what }) => `${message} ${id} ${what}`)).toEqual([
       "0 u1 metadata",
       "0 u1 data-place",
       "1 a1 id",
@@ -290,7 +289,7 @@ describe("imported messages", () => {
       },
     ];
     await using log = await openMemoryLog();
-    await importUIMessages(log, messages, { as: "chat" });
+    await importMessages(log, messages, { from: "ui-messages", as: "chat" });
     const { messages: prompt } = (await viewSession(log, "chat")).prompt;
     expect(prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
     expect(JSON.stringify(prompt)).toContain("a.ts");
@@ -307,7 +306,7 @@ describe("imported messages", () => {
       { id: "2", role: "assistant", parts: [{ type: "text", text: "Here." }, file] },
     ];
     await using log = await openMemoryLog();
-    await importUIMessages(log, messages, { as: "chat" });
+    await importMessages(log, messages, { from: "ui-messages", as: "chat" });
     const { messages: prompt } = (await viewSession(log, "chat")).prompt;
     const kept = { type: "file", mediaType: "image/png", data: url };
     expect(prompt).toMatchObject([
@@ -340,7 +339,10 @@ describe("imported messages", () => {
     ],
   ])("are refused, and nothing is written, when one %s", async (_, messages) => {
     await using log = await openMemoryLog();
-    const refused = importModelMessages(log, messages as ModelMessage[], { as: "s" });
+    const refused = importMessages(log, messages, {
+      from: "model-messages",
+      as: "s",
+    });
     await expect(refused).rejects.toMatchObject({ code: "INVALID_INPUT" });
     expect(await Array.fromAsync(log.list())).toEqual([]);
   });

@@ -20,7 +20,7 @@ import {
 import { forkSession } from "../../../src/archive/index.ts";
 import {
   exportSession,
-  importModelMessages,
+  importMessages,
   importSession,
   openMemoryLog,
   verifySession,
@@ -255,7 +255,8 @@ it.each([
     { role: "user", content: "And then?" } as const,
     { role: "assistant", content: "More." } as const,
   ]);
-  const { events } = await importModelMessages(log, talk.flat(), { as: "s" });
+  const [imported] = await importMessages(log, talk.flat(), { from: "model-messages", as: "s" });
+  const events = imported?.events ?? 0;
   expect(events).toBeGreaterThan(EVENTS_PER_SNAPSHOT);
   await using other = await openMemoryLog();
   await importSession(other, await Array.fromAsync(exportSession(log, "s")), { verify });

@@ -10,13 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Level } from "level";
 import { beforeAll, describe, expect, it } from "vitest";
 import { checksum, type SessionEvent } from "../../../src/events/index.ts";
-import {
-  createRuntime,
-  openLog,
-  openMemoryLog,
-  verifySession,
-  type SessionVerification,
-} from "../../../src/public/index.ts";
+import { createRuntime, openLog, openMemoryLog, verifySession } from "../../../src/public/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { randomFrom } from "../../store/leveldb/disk.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
@@ -24,6 +18,7 @@ import { patience, times } from "../../support/runs.ts";
 import { storedEvents } from "../../support/replay.ts";
 import { call, calling, saying } from "../../support/script.ts";
 import { echo } from "../../runtime/tools.ts";
+import type { SessionVerification } from "../../../src/archive/verify/index.ts";
 
 /** Of each kind. */
 const trials = times(14, 25);

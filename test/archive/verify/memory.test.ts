@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import type { ModelMessage } from "ai";
 import { expect, it } from "vitest";
-import { exportSession, importModelMessages, openLog } from "../../../src/public/index.ts";
+import { exportSession, importMessages, openLog } from "../../../src/public/index.ts";
 import { temporaryFolder } from "../../cli/temporary-folder.ts";
 
 const child = fileURLToPath(new URL("memory-child.ts", import.meta.url));
@@ -23,7 +23,7 @@ it("is a session's content once, in a heap that has no place for it twice", asyn
   const [dir, file] = [join(folder.path, "store"), join(folder.path, "file.jsonl")];
   {
     await using log = await openLog({ dir, durability: "os" });
-    await importModelMessages(log, messages(), { as: "s" });
+    await importMessages(log, messages(), { from: "model-messages", as: "s" });
     await pipeline(withLineEnds(exportSession(log, "s")), createWriteStream(file));
   }
   expect(await run("verify", dir)).toBe("");

@@ -2,19 +2,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { encryptedLog } from "../../../src/store/encryption/encrypting-log.ts";
 import { folderKeys } from "../../../src/store/encryption/folder-keys.ts";
 import { memoryKeys, type KeyStore } from "../../../src/store/encryption/key-store.ts";
 import type { EventLog, NewEvent } from "../../../src/events/index.ts";
 import { openLog, openMemoryLog } from "../../../src/store/leveldb/open-store.ts";
 import { listSessions } from "../../../src/state/index.ts";
-import {
-  createRuntime,
-  dropOldest,
-  redactSession,
-  tokens,
-  verifyLog,
-} from "../../../src/public/index.ts";
+import { createRuntime, dropOldest, tokens, verifyLog } from "../../../src/public/index.ts";
 import { wrapLog } from "../../../src/replay/index.ts";
 import { forked } from "../../../src/testing/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
@@ -23,6 +16,8 @@ import { echo } from "../../runtime/tools.ts";
 import { temporaryFolder, timeout } from "../leveldb/disk.ts";
 import { startChild } from "../leveldb/process.ts";
 import { traces } from "../leveldb/traces.ts";
+import { redactSession } from "../../../src/archive/index.ts";
+import { encryptingLog } from "../../../src/store/encryption/index.ts";
 
 function told(id: string): NewEvent {
   return {
@@ -52,12 +47,12 @@ function mortal(log: EventLog, keys: KeyStore, at: number, after: boolean) {
     save: (...saved) => write(() => keys.save(...saved)),
     erase: (session) => write(() => keys.erase(session)),
   };
-  return encryptedLog(mortalLog, mortalKeys);
+  return encryptingLog(mortalLog, mortalKeys);
 }
 
 async function begun(): Promise<{ log: EventLog; keys: KeyStore }> {
   const [log, keys] = [await openMemoryLog(), memoryKeys()];
-  const encrypted = encryptedLog(log, keys);
+  const encrypted = encryptingLog(log, keys);
   await encrypted.append("s", "none", [told("stays"), told("goes"), told("last")]);
   await encrypted.fork("f", [forked("s", 2)]);
   await encrypted.append("f", 3, [told("own")]);
@@ -80,7 +75,7 @@ describe("a process that dies at any of its writes", () => {
           () => true,
           () => false,
         );
-        const again = encryptedLog(log, keys);
+        const again = encryptingLog(log, keys);
         const isSaid = (await log.revision("s")) === 4;
         outcomes.add(`${finished} ${isSaid}`);
         for (const name of ["f", "s"]) {
@@ -107,7 +102,7 @@ describe("a process that dies at any of its writes", () => {
           () => true,
           () => false,
         );
-        const again = encryptedLog(log, keys);
+        const again = encryptingLog(log, keys);
         await again.settled();
         const isThere = (await log.revision("s")) > 0;
         expect((await keys.load("s")) !== undefined, `${at} ${after}`).toBe(isThere);
@@ -117,7 +112,7 @@ describe("a process that dies at any of its writes", () => {
         // Forks that share its events lose them, also in a deletion that was only begun.
         await again.erase(isThere ? "s" : "f", { ranges: [{ from: 2, to: 2 }] }, 9);
         expect(await said(again, "f")).not.toContain("secret goes");
-        expect(await said(encryptedLog(log, keys), "f")).not.toContain("secret goes");
+        expect(await said(encryptingLog(log, keys), "f")).not.toContain("secret goes");
         expect(await said(again, "f")).toContain("secret stays");
       }
     }
@@ -134,7 +129,7 @@ describe("a process that dies at any of its writes", () => {
         for (let turns = 61 * kill; turns > 0; turns--)
           await new Promise((resolve) => setImmediate(resolve));
         await child.kill();
-        await using log = encryptedLog(await openLog({ dir }), folderKeys(keys));
+        await using log = encryptingLog(await openLog({ dir }), folderKeys(keys));
         await log.settled();
         for await (const { session, revision } of log.list()) {
           const text = await said(log, session);
@@ -214,7 +209,7 @@ describe("the bytes of an encrypted store", () => {
       expect(bytes, entry.name).not.toContain("planted");
     }
     await using store = await openLog({ dir });
-    const blind = encryptedLog(store, undefined, { withoutKey: "redact" });
+    const blind = encryptingLog(store, undefined, { withoutKey: "redact" });
     const titles = (await Array.fromAsync(listSessions(blind))).map(({ title }) => title);
     expect(titles).toEqual(["[redacted]", "[redacted]"]);
     const { sessions, problems } = await verifyLog(blind);
@@ -228,16 +223,16 @@ describe("a backup of an encrypted store", () => {
     const keys = folderKeys(join(root, "keys"));
     const [dir, copy] = [join(root, "store"), join(root, "copy")];
     await using store = await openLog({ dir, durability: "os" });
-    const log = encryptedLog(store, keys);
+    const log = encryptingLog(store, keys);
     await log.append("s", "none", [told("stays"), told("goes")]);
     await log.append("t", "none", [told("other")]);
     await log.saveSnapshot("s", { projection: "p", version: 1, position: 2, state: "goes" });
     await store.backup(copy);
     await using before = await openLog({ dir: copy });
-    expect(await said(encryptedLog(before, keys), "s")).toContain("secret goes");
+    expect(await said(encryptingLog(before, keys), "s")).toContain("secret goes");
     await log.erase("s", { ranges: [{ from: 2, to: 2 }] }, 9);
     await log.delete("t");
-    const after = encryptedLog(before, keys);
+    const after = encryptingLog(before, keys);
     expect(await said(after, "s")).toContain("secret stays");
     expect(await said(after, "s")).not.toContain("secret goes");
     expect(await after.loadSnapshot("s", "p")).toBeUndefined();

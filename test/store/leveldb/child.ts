@@ -14,12 +14,12 @@
  */
 import { randomBytes } from "node:crypto";
 import { writeSync } from "node:fs";
-import { encryptedLog } from "../../../src/store/encryption/encrypting-log.ts";
 import { folderKeys } from "../../../src/store/encryption/folder-keys.ts";
 import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
 import type { Durability } from "../../../src/store/leveldb/files/owner.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
+import { encryptingLog } from "../../../src/store/encryption/index.ts";
 
 const [command = "", dir = "", ...rest] = process.argv.slice(2);
 
@@ -109,7 +109,7 @@ async function deleteAll(log: EventLog): Promise<void> {
 
 /** Each session says two secrets, and one of them is redacted; every second has a fork. */
 async function redactAll(log: EventLog, keys: string): Promise<void> {
-  const encrypted = encryptedLog(log, folderKeys(keys));
+  const encrypted = encryptingLog(log, folderKeys(keys));
   for (let number = 0; ; number++) {
     const name = `s-${number}`;
     const told = (id: string): NewEvent => ({

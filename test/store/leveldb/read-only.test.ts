@@ -2,13 +2,13 @@
 import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { encryptedLog } from "../../../src/store/encryption/encrypting-log.ts";
 import { folderKeys } from "../../../src/store/encryption/folder-keys.ts";
 import { memoryKeys } from "../../../src/store/encryption/key-store.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { numbered, numberedUpTo } from "../../../src/testing/index.ts";
 import { copyStore, cut, fingerprint, logFiles, temporaryFolder } from "./disk.ts";
 import { startChild } from "./process.ts";
+import { encryptingLog } from "../../../src/store/encryption/index.ts";
 
 /**
  * A store whose process was killed while it appended: nothing of it is in LevelDB's tables, and
@@ -146,7 +146,7 @@ it("leaves keys as they are, and reads nothing that was said to be redacted", as
     },
   };
   {
-    const log = encryptedLog(await openLog({ dir }), dying);
+    const log = encryptingLog(await openLog({ dir }), dying);
     const said = (id: string) =>
       ({
         type: "message.queued",
@@ -160,14 +160,14 @@ it("leaves keys as they are, and reads nothing that was said to be redacted", as
   const before = await fingerprint(folder);
   expect(Object.keys(before)).toContain("-unfinished.key");
   {
-    await using log = encryptedLog(await openLog({ dir, readOnly: true }), folderKeys(folder));
+    await using log = encryptingLog(await openLog({ dir, readOnly: true }), folderKeys(folder));
     await log.settled();
     const text = JSON.stringify(await Array.fromAsync(log.read("s")));
     expect(text).toContain("stays!");
     expect(text).not.toContain("goes!");
   }
   expect(await fingerprint(folder)).toEqual(before);
-  await using log = encryptedLog(await openLog({ dir }), folderKeys(folder));
+  await using log = encryptingLog(await openLog({ dir }), folderKeys(folder));
   await log.settled();
   expect(Object.keys(await fingerprint(folder))).not.toContain("-unfinished.key");
   expect(memoryKeys().folder).toBeUndefined();

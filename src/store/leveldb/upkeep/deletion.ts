@@ -11,13 +11,8 @@ import {
   type ForkPoint,
 } from "../../../events/index.ts";
 import { LONGEST_RUN, envelopesIn } from "../../event-rows/index.ts";
-import {
-  damagedAt,
-  deletedError,
-  hasForks,
-  notFound,
-  inSession,
-} from "../../log-rules/log-errors.ts";
+import { checkDeletion } from "../../log-rules/append-rules.ts";
+import { damagedAt, deletedError, inSession } from "../../log-rules/log-errors.ts";
 import { copiedRows, missingEvent } from "../../log-rules/reading-rules.ts";
 import type { Head, Heads } from "../heads/heads.ts";
 import type { OwnedRange } from "../heads/lineage.ts";
@@ -70,7 +65,7 @@ export class Deletion {
     const done = await appender.alone(head, async () => {
       if (head.isDeleted)
         return { revision: await this.#revisionOf(session), forks: [], repeated: true };
-      if (head.revision === 0) throw notFound(session);
+      checkDeletion(head, [], forks);
       head.isLocked = true;
       try {
         return await this.#deleteAlone(head, forks, defined({ by, spent }));
@@ -104,7 +99,7 @@ export class Deletion {
     // The scans below must find everything that was queued before.
     await committer.caughtUp();
     const forks = await this.#forksOf(session);
-    if (mode === "refuse" && forks.length > 0) throw hasForks(session, forks);
+    checkDeletion(head, forks, mode);
     for (const fork of forks) await this.#makeIndependent(fork, session);
     const keys: string[] = [sessionKey(session)];
     for (const range of rangesOf(session)) {

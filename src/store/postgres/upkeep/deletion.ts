@@ -7,7 +7,8 @@ import { z } from "zod";
 import type { Codec, Deleted, DeleteOptions } from "../../../events/index.ts";
 import type { EventRow } from "../../event-rows/index.ts";
 import { copiedRows, missingEvent } from "../../log-rules/reading-rules.ts";
-import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/log-errors.ts";
+import { checkDeletion } from "../../log-rules/append-rules.ts";
+import { damagedAt, deletedError } from "../../log-rules/log-errors.ts";
 import { position, type Statements } from "../database/statements.ts";
 import { linkOf } from "../heads/heads.ts";
 import { ancestors, type OwnedRange } from "../read/reading.ts";
@@ -34,15 +35,14 @@ export async function deleteSession(
 ): Promise<Deleted> {
   const [stored] = await sql.rows(sessionSchema)`
     SELECT number, revision, is_deleted FROM turnlog.sessions WHERE id = ${session} FOR UPDATE`;
-  if (stored === undefined || stored.revision === 0) throw notFound(session);
-  const { number, revision } = stored;
+  const { number, revision, is_deleted } = stored ?? { number: 0, revision: 0, is_deleted: false };
   const deleted = { session, revision, erased: true };
-  if (stored.is_deleted) return { ...deleted, forks: [], repeated: true };
+  if (is_deleted) return { ...deleted, forks: [], repeated: true };
   const children = await sql.rows(forkSchema)`
     SELECT id, number, parent, parent_position FROM turnlog.sessions
     WHERE parent = ${session} AND NOT is_deleted ORDER BY id FOR UPDATE`;
   const names = children.map(({ id }) => id);
-  if (forks === "refuse" && names.length > 0) throw hasForks(session, names);
+  checkDeletion({ session, revision }, names, forks);
   for (const child of children) await makeIndependent(sql, codec, child);
   await sql.run()`DELETE FROM turnlog.events WHERE session = ${number}`;
   await sql.run()`DELETE FROM turnlog.event_ids WHERE session = ${number}`;
