@@ -9,7 +9,7 @@ export const pagePath = "docs/providers.md";
 export function writePage(): string {
   return `# What providers refuse
 
-The rules by which each request is judged in the tests: fake servers for the real clients (\`test/providers\`) check every posted body, answer 400 in the provider's own words, and end replies in every way that gateways do. Sessions that were generated, recorded here and recorded of others, and fuzzed values, are sent to all of them at every step, with the provider changed at every position. What breaks a rule is mended when a request is made and stays in the log ([decision 22](decisions/0022-what-a-model-accepts.md)).
+The rules by which each request is judged in the tests: fake servers for the real clients (\`test/providers\`) check every posted body, answer 400 in the provider's own words, and end replies in every way that gateways do. Sessions that were generated, recorded here and recorded of others, and fuzzed values, are sent to all of them at every step, with the provider changed at every position. What breaks a rule is mended when a request is made and stays in the log ([decision 21](decisions/0021-what-a-model-accepts.md)).
 
 The rules were not tried on the providers themselves: each rule names its source, the provider's reference or a public report. \`TURNLOG_RECORD=1 npx vitest run test/providers/page.test.ts\` writes this page from the rules; \`…\` stands for a place or a value of the request.
 ${providerNames.map(sectionOf).join("")}`;
