@@ -1,7 +1,11 @@
 /** `docs/reference.md`: methods, options and commands, from the catalogue, the docstrings and the command line. */
 
 import { commands, reads, type Command } from "../../src/commands/index.ts";
+import { z } from "zod";
+import { chatCommands } from "../../src/cli/chat/line/chat-help.ts";
 import { commandLine } from "../../src/cli/program.ts";
+import { createRuntime, offlineModel } from "../../src/public/index.ts";
+import { createServer } from "../../src/public/server.ts";
 import { recordedOutput } from "../cli/recorded-output.ts";
 import type { Member } from "./declarations.ts";
 import { declared, optionTypes } from "./declared.ts";
@@ -77,8 +81,37 @@ function terminal(): readonly [commands: string, flags: string] {
   return [used.join(""), rows.join("")];
 }
 
+const describedRoutes = z.object({
+  paths: z.record(z.string(), z.record(z.string(), z.looseObject({ summary: z.string() }))),
+});
+
+/** As the server describes them itself. */
+async function routes(): Promise<string> {
+  await using runtime = await createRuntime({ memory: true, agent: { model: offlineModel() } });
+  const server = createServer(runtime, { token: false, authorize: () => false });
+  const answer = await server.fetch(new Request("http://localhost/openapi.json"));
+  const { paths } = describedRoutes.parse(await answer.json());
+  const rows = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, { summary }]) => `| \`${method.toUpperCase()} ${path}\` | ${words(summary)} |\n`,
+    ),
+  );
+  return rows.join("");
+}
+
+function chat(): string {
+  const rows: [names: string, what: string][] = [];
+  for (const [names, what] of chatCommands) {
+    const last = rows.at(-1);
+    // The text of the command above goes on.
+    if (names === "" && last !== undefined) last[1] += ` ${what}`;
+    else rows.push([names, what]);
+  }
+  return rows.map(([names, what]) => `| \`${cell(names)}\` | ${words(what)} |\n`).join("");
+}
+
 /** @throws Error that names each method and option without a comment */
-export function referencePage(): string {
+export async function referencePage(): Promise<string> {
   const sections = optionTypes.map(([call, type]) => {
     const found = declared(type)?.members ?? [];
     if (found.length === 0) throw new Error(`${type} has no fields that this page could show.`);
@@ -96,7 +129,7 @@ Made from the source by \`npm run reference\`. Docstrings say the same in an edi
 |---|---|
 | an event and its fields | [events](events.md) |
 | an error code | [when something fails](errors.md) |
-| a route of the server, and who may call it | [the server's routes](server.md#the-routes); \`GET /openapi.json\` has their bodies |
+| a route of the server, and who may call it | [the routes](#routes-of-the-server); \`GET /openapi.json\` has their bodies |
 | a setting of an agent | [the settings of an agent](agent-settings.md) |
 | a metric or an attribute of a trace | [telemetry](telemetry.md#metrics) |
 | a variable of the environment | [the terminal](terminal.md#settings-from-the-environment) |
@@ -120,5 +153,15 @@ ${sections.join("")}
 ${used}
 | option | | of |
 |---|---|---|
-${flags}`;
+${flags}
+## Commands of the chat
+
+| in a conversation of the terminal | |
+|---|---|
+${chat()}
+## Routes of the server
+
+| route | |
+|---|---|
+${await routes()}`;
 }

@@ -14,10 +14,11 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8");
 it.each([
   [eventsPath, eventsPage],
   [referencePath, referencePage],
-])("%s is made from the source as it is now", (path, page) => {
-  expect(read(path) === page(), `${path} is behind the source: run \`npm run reference\``).toBe(
-    true,
-  );
+])("%s is made from the source as it is now", async (path, page) => {
+  expect(
+    read(path) === (await page()),
+    `${path} is behind the source: run \`npm run reference\``,
+  ).toBe(true);
 });
 
 /** The names in the first column of a table under a heading. */

@@ -5,5 +5,5 @@ import { eventsPage, eventsPath } from "./events-page.ts";
 import { referencePage, referencePath } from "./reference-page.ts";
 
 writeFileSync(new URL(`../../${eventsPath}`, import.meta.url), eventsPage());
-writeFileSync(new URL(`../../${referencePath}`, import.meta.url), referencePage());
+writeFileSync(new URL(`../../${referencePath}`, import.meta.url), await referencePage());
 writeFileSync(new URL(`../../${cookbookPath}`, import.meta.url), cookbookPage());

@@ -2,7 +2,6 @@
 
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -489,22 +488,6 @@ it("answers a wrong method of every route with 405 and those that it has", async
     headers: { authorization: "" },
   });
   expect(unknown.status).toBe(401);
-});
-
-it("has the routes that docs/server.md lists, and no others", async () => {
-  await using open = await serving(agent());
-  const { paths } = z
-    .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
-    .parse(await open.json("/openapi.json"));
-  const served = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-  );
-  const guide = await readFile(new URL("../../docs/server.md", import.meta.url), "utf8");
-  const documented = [...guide.matchAll(/`((?:GET|POST|DELETE) \/api\/[^`…]*)`/g)];
-  const plain = (route: string): string => route.replaceAll(/<\w+>|\{\w+\}/g, "*");
-  expect(documented.map(([, route = ""]) => plain(route)).toSorted()).toEqual(
-    served.map(plain).toSorted(),
-  );
 });
 
 async function halfARequest(port: number): Promise<Socket> {

@@ -25,7 +25,8 @@ const answers: readonly (readonly [string, string])[] = [
   ["v, v <why>", "refuses it, and every later call of this tool (/never)"],
 ];
 
-const commands: readonly (readonly [string, string])[] = [
+/** The commands and what may stand in a message, as `/help` shows them. */
+export const chatCommands: readonly (readonly [string, string])[] = [
   ["/queue", "lists the waiting messages with their numbers"],
   ["/steer <n>", "moves one to the next step; /steer <text> sends a new message there"],
   ["/later <n>", "moves one after the turn; /later <text> sends a new message there"],
@@ -63,7 +64,7 @@ export const answerChoices: readonly { readonly name: string; readonly what: str
 /** The commands, to complete. Answers name theirs in the text about them. */
 export const commandNames: readonly { readonly name: string; readonly what: string }[] = [
   ...answers.map(([name, what]) => [what, `answers a call: ${name}`] as const),
-  ...commands,
+  ...chatCommands,
   ["/help", "lists keys, answers and commands"] as const,
 ]
   .flatMap(([names, what]) => [...names.matchAll(/\/[a-z]+/g)].map(([name]) => ({ name, what })))
@@ -79,7 +80,7 @@ export function helpLines(columns: number): readonly string[] {
     "When a call waits for your answer:",
     ...rows(answers),
     "",
-    ...rows(commands),
+    ...rows(chatCommands),
   ];
 }
 
