@@ -1,6 +1,7 @@
 /**
  * The names that the package exports, by entry point: the public API. Removing one breaks users; adding one
- * is a promise. `public-names.test.ts` compares them with `src/public`.
+ * is a promise. `public-names.test.ts` compares them with `src/public`. The type of a result that has no name here is
+ * a `type` that its file does not export: then the declarations of users write it out.
  */
 
 export const publicNames: Readonly<Record<string, string>> = {

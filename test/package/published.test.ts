@@ -53,6 +53,7 @@ const library = `
   import { openPostgresLog } from "turnlog/postgres";
   import { defineProjection, history } from "turnlog/projections";
   import { createServer, serveNode } from "turnlog/server";
+  import { openSqliteLog } from "turnlog/sqlite";
   import { gate, scriptedModel } from "turnlog/testing";
   import { readUIMessages, uiMessages } from "turnlog/ui";
   import { z } from "zod";
@@ -68,6 +69,7 @@ const library = `
   export const memory = await turnlog.openMemoryLog();
   export const log = await turnlog.openLog({ dir: "store" });
   export const pg = await openPostgresLog({ connectionString: "postgres://localhost" });
+  export const sqlite = await openSqliteLog({ file: "sessions.db" });
   export const keys = turnlog.masterKeys(turnlog.memoryKeys(), { current: new Uint8Array(32) });
   export const encrypted = turnlog.encryptedLog(memory, keys);
   export const blobs = turnlog.folderBlobs("blobs");
