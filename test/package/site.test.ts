@@ -35,8 +35,11 @@ it.skipIf(!long)(
     expect(gunzipSync(await readFile(join(site, "studio/answers.bin"))).byteLength).toBeGreaterThan(
       1e6,
     );
-    const reference = globSync("docs/site/pages/reference/*/*/*.md", { cwd: folder.at("clone") });
-    expect(reference.length).toBeGreaterThan(130);
+    // `docs/engines.md` is the example of what engines use.
+    const reference = globSync("docs/site/pages/reference/!(engine)/*/*.md", {
+      cwd: folder.at("clone"),
+    });
+    expect(reference.length).toBeGreaterThan(100);
     for (const page of reference) {
       expect(await readFile(folder.at(`clone/${page}`), "utf8"), page).toContain("# Example");
     }
