@@ -204,6 +204,7 @@ export {
   deepFreeze,
   defined,
   ownCopy,
+  commonLength,
   isList,
   isRecord,
   jsonOrText,

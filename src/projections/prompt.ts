@@ -5,6 +5,7 @@
 
 import type { ModelMessage, UserContent } from "ai";
 import {
+  commonLength,
   deepFreeze,
   type ModelName,
   type PromptPlace,
@@ -183,7 +184,7 @@ function grownMessages(
   const [first] = items;
   if (first === undefined || !showsEverything(view)) return undefined;
   const known = finished.get(first);
-  const isGrown = known !== undefined && known.items.every((item, index) => item === items[index]);
+  const isGrown = known !== undefined && commonLength(known.items, items) === known.items.length;
   const before = isGrown ? known : { items: [], messages: [] };
   const added = items.slice(before.items.length);
   const running = runningItems(history);

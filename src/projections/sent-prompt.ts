@@ -1,7 +1,14 @@
 /** The whole prompt of a step, as far as the log has it: messages, instructions, tools, settings, and its digest. Pure. */
 
 import type { ModelMessage } from "ai";
-import { byId, defined, REDACTED, type JsonObject, type JsonValue } from "../events/index.ts";
+import {
+  byId,
+  commonLength,
+  defined,
+  REDACTED,
+  type JsonObject,
+  type JsonValue,
+} from "../events/index.ts";
 import { sentNames } from "../folds/index.ts";
 import type { ContextView } from "./context-view.ts";
 import type { HistoryState } from "./history-item.ts";
@@ -118,9 +125,7 @@ export function promptDigest(agentDigest: string, prompt: readonly ModelMessage[
   const digested = lastDigested.get(first) ?? { agentDigest, messages: [], chain: [] };
   lastDigested.set(first, digested);
   const { messages, chain } = digested;
-  const differs = messages.findIndex((message, index) => message !== prompt[index]);
-  const same =
-    digested.agentDigest !== agentDigest ? 0 : differs === -1 ? messages.length : differs;
+  const same = digested.agentDigest === agentDigest ? commonLength(messages, prompt) : 0;
   digested.agentDigest = agentDigest;
   messages.length = same;
   chain.length = same;

@@ -3,7 +3,7 @@
  * pieces. Folds share what they do not change, so parts are compared by identity: an equal copy costs space only. Pure.
  */
 
-import { byId, isRecord, isList } from "../events/index.ts";
+import { byId, commonLength, isRecord, isList } from "../events/index.ts";
 
 /** A text, a number and a boolean are their own difference. */
 export type Difference =
@@ -18,8 +18,7 @@ export type Difference =
 
 export function difference(value: unknown, before: unknown): Difference {
   if (isList(value) && isList(before)) {
-    const differs = value.findIndex((entry, index) => entry !== before[index]);
-    const kept = differs === -1 ? value.length : differs;
+    const kept = commonLength(value, before);
     return { kept, added: value.slice(kept) };
   }
   if (isRecord(value) && isRecord(before)) {

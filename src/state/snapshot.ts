@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { EventLog, SessionEvent } from "../events/index.ts";
+import { commonLength, type EventLog, type SessionEvent } from "../events/index.ts";
 import { resolveMachineState } from "../machines/index.ts";
 import { activeSpans, blobs, sessionProjections, type BlobsState } from "../projections/index.ts";
 import { linkOf } from "./branches.ts";
@@ -81,8 +81,8 @@ export async function keepStates(
 /** Whether the later state has all items and boundaries of the earlier one. The other lists only grow. */
 function continues({ boundaries: earlier }: SessionState, { boundaries }: SessionState): boolean {
   return (
-    earlier.items.every((item, index) => item === boundaries.items[index]) &&
-    earlier.passed.every((one, index) => one === boundaries.passed[index])
+    commonLength(earlier.items, boundaries.items) === earlier.items.length &&
+    commonLength(earlier.passed, boundaries.passed) === earlier.passed.length
   );
 }
 

@@ -166,7 +166,7 @@ async function checkLines(
   { as, verify = true, onBlob }: ImportOptions,
   onEvent: OnEvent,
 ): Promise<Checked> {
-  const inspection = new Inspection({ hasChain: false });
+  const inspection = new Inspection();
   const blobs: SessionEvent<"blob.stored">[] = [];
   const states: SessionState[] = [];
   let header: ReturnType<typeof parseHeaderLine> | undefined;
@@ -247,7 +247,7 @@ async function assertChained(
     for (const event of part) {
       const [what] = chain.onEvent(event);
       if (what === undefined) continue;
-      assertLawful(session, [{ position: event.position, rule: chain.rule, what }]);
+      assertLawful(session, [{ position: event.position, rule: "chain", what }]);
     }
   }
 }

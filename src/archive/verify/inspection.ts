@@ -1,12 +1,6 @@
 /** Runs all checks over the events of one session. Pure: `verifySession` and imports feed it. */
 
-import {
-  HashChain,
-  isPlainDeltaData,
-  type ChainEnd,
-  type DeltaType,
-  type SessionEvent,
-} from "../../events/index.ts";
+import { isPlainDeltaData, type DeltaType, type SessionEvent } from "../../events/index.ts";
 import {
   foldJoined,
   foldSession,
@@ -14,13 +8,7 @@ import {
   unfitting,
   type SessionState,
 } from "../../state/index.ts";
-import {
-  branchCheck,
-  chainCheck,
-  orderCheck,
-  identityCheck,
-  trimmedCheck,
-} from "./order-checks.ts";
+import { branchCheck, orderCheck, identityCheck, trimmedCheck } from "./order-checks.ts";
 import { callCheck, figureCheck } from "./figure-checks.ts";
 import type { Check, LogRule } from "./check.ts";
 import { contentCheck, messageCheck, pageCheck } from "./content-checks.ts";
@@ -33,52 +21,23 @@ export interface Finding {
   readonly what: string;
 }
 
-export interface CheckedChain extends ChainEnd {
-  /** Number of events after the last link, which only their checksums cover. */
-  readonly open: number;
-}
-
-export interface InspectionOptions {
-  /** A link of the hash chain that was kept outside of the store. */
-  readonly noted?: ChainEnd | undefined;
-  /** Whether to check the hash chain, which takes as long as all else. Default: true. */
-  readonly hasChain?: boolean;
-}
-
 const nothing: readonly Finding[] = [];
 
-/** Deltas of one block that were checked after the first of them, and are not folded yet. */
+/** Deltas of one block that came after the first of them, and are not folded yet. */
 interface JoinedDeltas {
-  /** The last of them, or the first if no other was checked. */
+  /** The last of them, or the first if no other came. */
   last: SessionEvent<DeltaType>;
   text: string;
 }
 
-export class Inspection {
-  #state: SessionState = initialSessionState;
-  /** Undefined unless the last event was a delta without a fault, and without any field but its text. */
+/** Folds the events of a session, the deltas that follow each other in one block as one. */
+export class JoinedFold {
+  #state: SessionState;
+  /** Undefined unless the last event was a delta without any field but its text. */
   #joined: JoinedDeltas | undefined;
-  readonly #chain = new HashChain();
-  readonly #contents = contentCheck();
-  readonly #prompts = promptCheck(() => this.#contents.hasFound);
-  readonly #links: Check | undefined;
-  readonly #checks: readonly Check[];
 
-  constructor({ noted, hasChain = true }: InspectionOptions = {}) {
-    this.#links = hasChain ? chainCheck(this.#chain, noted) : undefined;
-    this.#checks = [
-      orderCheck(),
-      branchCheck(),
-      pageCheck(),
-      messageCheck(),
-      callCheck(),
-      identityCheck(),
-      figureCheck(),
-      this.#contents,
-      this.#prompts,
-      trimmedCheck(),
-      ...(this.#links === undefined ? [] : [this.#links]),
-    ];
+  constructor(state: SessionState = initialSessionState) {
+    this.#state = state;
   }
 
   get state(): SessionState {
@@ -90,15 +49,53 @@ export class Inspection {
     return this.#state;
   }
 
+  /** Takes an event. Answers the state before it; undefined for the next delta of a block, which is folded later. */
+  take(event: SessionEvent): SessionState | undefined {
+    const joined = this.#joined;
+    if (joined !== undefined && isNext(joined.last, event)) {
+      joined.last = event;
+      if ("text" in event.data) joined.text += event.data.text;
+      return undefined;
+    }
+    const before = this.state;
+    this.#state = foldSession(before, event).state;
+    this.#joined = isPlainDelta(event) ? { last: event, text: "" } : undefined;
+    return before;
+  }
+
+  /** The next event is folded by itself, also if it is the next delta of the block. */
+  part(): void {
+    this.#state = this.state;
+    this.#joined = undefined;
+  }
+}
+
+/** Checks every law but the hash chain, which is checked by itself: most sessions have none, and its text takes as long as all else. */
+export class Inspection {
+  readonly #fold = new JoinedFold();
+  readonly #contents = contentCheck();
+  readonly #prompts = promptCheck(() => this.#contents.hasFound);
+  readonly #checks: readonly Check[] = [
+    orderCheck(),
+    branchCheck(),
+    pageCheck(),
+    messageCheck(),
+    callCheck(),
+    identityCheck(),
+    figureCheck(),
+    this.#contents,
+    this.#prompts,
+    trimmedCheck(),
+  ];
+
+  get state(): SessionState {
+    return this.#fold.state;
+  }
+
   /** What was redacted so far; undefined for nothing. */
   get redacted(): RedactedContent | undefined {
     const { redacted } = this.#prompts;
     return redacted.events === 0 ? undefined : { ...redacted };
-  }
-
-  get chain(): CheckedChain | undefined {
-    const { end, open } = this.#chain;
-    return end === undefined ? undefined : { ...end, open };
   }
 
   /** Prompts that cannot be rebuilt, because content of them was trimmed. */
@@ -108,31 +105,12 @@ export class Inspection {
 
   /** Folds the next event and answers its faults. @throws TurnlogError `LOG_DAMAGED` after a gap, `EVENT_INVALID` */
   check(event: SessionEvent): readonly Finding[] {
-    const joined = this.#joined;
-    if (joined !== undefined && isNext(joined.last, event)) {
-      joined.last = event;
-      if ("text" in event.data) joined.text += event.data.text;
-      // What the other checks say of a block's first delta, they say of each.
-      return this.#links === undefined
-        ? nothing
-        : this.#findings([this.#links], event, this.#state);
-    }
-    const before = this.state;
-    this.#state = foldSession(before, event).state;
-    const findings = this.#findings(this.#checks, event, before);
-    this.#joined =
-      findings.length === 0 && isPlainDelta(event) ? { last: event, text: "" } : undefined;
-    return findings;
-  }
-
-  #findings(
-    checks: readonly Check[],
-    event: SessionEvent,
-    before: SessionState,
-  ): readonly Finding[] {
+    const before = this.#fold.take(event);
+    // What the checks say of a block's first delta, they say of each.
+    if (before === undefined) return nothing;
     const findings: Finding[] = [];
     try {
-      for (const check of checks) {
+      for (const check of this.#checks) {
         for (const what of check.onEvent(event, before)) {
           findings.push({ position: event.position, rule: check.rule, what });
         }
@@ -140,6 +118,7 @@ export class Inspection {
     } catch (error) {
       throw unfitting(event, error);
     }
+    if (findings.length > 0) this.#fold.part();
     return findings;
   }
 

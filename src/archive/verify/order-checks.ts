@@ -100,15 +100,16 @@ export function orderCheck(): Check {
 
 // Every link of a hash chain has the digest of the events that it covers. A session without links has no chain.
 
-interface ChainCheck extends Check {
-  /** Needs no state. */
+interface ChainCheck {
+  /** Faults of an event, in words. */
   onEvent(event: SessionEvent): readonly string[];
+  /** Faults of a log that ends at a position. */
+  end(position: number): readonly string[];
 }
 
-/** `chain` takes each event. `expected`: a link that was kept outside of the store. */
+/** Needs no state. `chain` takes each event. `expected`: a link that was kept outside of the store. */
 export function chainCheck(chain: HashChain = new HashChain(), expected?: ChainEnd): ChainCheck {
   return {
-    rule: "chain",
     onEvent(event) {
       const before = chain.end?.position ?? 0;
       const computed = isLink(event) ? chain.digest(event) : undefined;
@@ -127,7 +128,7 @@ export function chainCheck(chain: HashChain = new HashChain(), expected?: ChainE
           : [`the noted link says ${expected.digest}, but the log has ${recorded ?? "no link"}`]),
       ];
     },
-    onEnd({ position }) {
+    end(position) {
       return expected === undefined || expected.position <= position
         ? noFaults
         : [`a link was noted at ${expected.position}, but the log ends at ${position}`];

@@ -11,6 +11,8 @@ import {
   type SessionEvent,
   type TurnlogErrorCode,
   defined,
+  digestIn,
+  HashChain,
   jsonSchema,
   type Snapshot,
 } from "../../events/index.ts";
@@ -23,10 +25,10 @@ import {
   storedPositions,
   type KeptState,
   type SnapshotStore,
-  foldSession,
   type SessionState,
 } from "../../state/index.ts";
-import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
+import { Inspection, JoinedFold, type Finding } from "./inspection.ts";
+import { chainCheck } from "./order-checks.ts";
 import type { RedactedContent } from "./prompt-check.ts";
 import { isDeepStrictEqual } from "node:util";
 import { sessionSummary } from "../../projections/index.ts";
@@ -47,6 +49,11 @@ interface VerifySessionOptions extends VerifyOptions {
    * again or cut off at its end.
    */
   readonly chain?: ChainEnd;
+}
+
+interface CheckedChain extends ChainEnd {
+  /** Number of events after the last link, which only their checksums cover. */
+  readonly open: number;
 }
 
 export interface LogProblem extends Finding {
@@ -98,7 +105,10 @@ export async function verifySession(
 ): Promise<SessionVerification> {
   check(schema, options, "verifySession", { name: "options", session });
   checkEvery(options);
-  const inspection = new Inspection({ noted: options.chain });
+  const inspection = new Inspection();
+  const chain = new HashChain();
+  const links = chainCheck(chain, options.chain);
+  let isChained = options.chain !== undefined;
   const problems: LogProblem[] = [];
   const add = (found: readonly Finding[]): void => {
     for (const finding of found) problems.push({ session, ...finding });
@@ -119,19 +129,29 @@ export async function verifySession(
       if (event.type === "blob.stored" && blobs !== undefined)
         add(await blobFindings(event, blobs));
       if (event.type === "step.started") prompts += 1;
+      isChained ||= digestIn(event) !== undefined;
     }
     add(inspection.end());
+    add(linkFindings(last, links.end(last)));
     add(states.end());
   } catch (error) {
     add([unreadable(error, inspection.state.position + 1)]);
   }
-  const { state, chain, lostPrompts, redacted } = inspection;
+  const { state, lostPrompts, redacted } = inspection;
+  // Read again: the first link covers what is before it, and most sessions have none.
+  if (isChained)
+    for await (const event of log.read(session, { to: state.position }))
+      add(linkFindings(event.position, links.onEvent(event)));
   const found = {
     prompts: prompts - lostPrompts,
     ...(lostPrompts === 0 ? {} : { lostPrompts }),
-    ...defined({ redacted, chain }),
+    ...defined({ redacted, chain: chain.end && { ...chain.end, open: chain.open } }),
   };
   return { session, events: state.position, ...found, problems };
+}
+
+function linkFindings(position: number, found: readonly string[]): readonly Finding[] {
+  return found.map((what) => ({ position, rule: "chain", what }));
 }
 
 function forkFindings(event: SessionEvent, link: ForkPoint | undefined): readonly Finding[] {
@@ -214,7 +234,7 @@ class StateCheck {
   /** Snapshots of this check, in memory, and the state that is folded on from the newest of them. */
   readonly #store: SnapshotStore;
   #kept: KeptState = nothingKept;
-  #resumed: SessionState = nothingKept.state;
+  #resumed = new JoinedFold();
 
   constructor(
     log: SnapshotStore,
@@ -237,7 +257,7 @@ class StateCheck {
   check(event: SessionEvent, folded: () => SessionState): Promise<readonly Finding[]> | undefined {
     const { position } = event;
     const { every, last } = this.#options;
-    this.#resumed = foldSession(this.#resumed, event).state;
+    this.#resumed.take(event);
     const isSaved = position % every === 0 || position === last;
     const isStored = this.#positions.has(position) || position === this.#stored.summary?.position;
     return isSaved || isStored ? this.#compare(folded(), isSaved) : undefined;
@@ -255,7 +275,7 @@ class StateCheck {
       report("the stored entry in the list of sessions does not match the events");
     }
     if (!isSaved) return findings;
-    for (const part of differences(this.#resumed, folded)) {
+    for (const part of differences(this.#resumed.state, folded)) {
       report(`the ${part} of a session that was stored and loaded differs from the folded one`);
     }
     if (!(await this.#saveAndLoad(folded))) report("the state cannot be stored and loaded again");
@@ -291,7 +311,7 @@ class StateCheck {
     this.#kept = await saveSessionSnapshot(this.#store, this.#session, state, before);
     const loaded = await loadSessionSnapshot(this.#store, this.#session, state.position, before);
     const isLoaded = loaded.state.position === state.position;
-    this.#resumed = isLoaded ? loaded.state : state;
+    this.#resumed = new JoinedFold(isLoaded ? loaded.state : state);
     return isLoaded;
   }
 }
