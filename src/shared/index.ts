@@ -22,7 +22,7 @@ export {
   systemTimer,
   waited,
 } from "./timer.ts";
-export { OneByOne } from "./one-by-one.ts";
+export { OneByOne, pagesOf } from "./one-by-one.ts";
 export { streamOf } from "./stream.ts";
 export { assertNodeVersion, optionalPackage } from "./optional-package.ts";
 export { isAsyncIterable, plainEvents, withPlainEvents } from "./plain-events.ts";

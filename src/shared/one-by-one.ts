@@ -45,6 +45,12 @@ export class OneByOne<Item extends object | string> implements AsyncGenerator<It
     );
   }
 
+  /** All that is left, by pages. */
+  async *rest(): AsyncGenerator<readonly Item[]> {
+    if (this.#at < this.#page.length) yield this.#page.slice(this.#at);
+    yield* { [Symbol.asyncIterator]: () => this.#pages };
+  }
+
   async return(): Promise<IteratorResult<Item, undefined>> {
     this.#isClosed = true;
     this.#page = [];
@@ -60,6 +66,19 @@ export class OneByOne<Item extends object | string> implements AsyncGenerator<It
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
   }
+}
+
+/** Any items, by pages where they have some: waiting for each takes longer than most that is done with it. */
+export async function* pagesOf<Item extends object | string>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+): AsyncGenerator<Iterable<Item>> {
+  if (Symbol.iterator in items) {
+    yield items;
+    return;
+  }
+  const iterator = items[Symbol.asyncIterator]();
+  if (iterator instanceof OneByOne) yield* iterator.rest();
+  else for await (const item of { [Symbol.asyncIterator]: () => iterator }) yield [item];
 }
 
 function ended(): Promise<IteratorReturnResult<undefined>> {

@@ -1,6 +1,7 @@
 /** Replaces lone surrogates, which providers refuse: texts that were cut in the middle of a character have them. */
 import type { ModelMessage } from "ai";
 import { ownCopy, parsedJson } from "../events/index.ts";
+import { OneByOne } from "./one-by-one.ts";
 
 /** The value with U+FFFD for lone surrogates in all its texts and keys. The same object if it has none. */
 export function wellFormed<Value>(value: Value): Value {
@@ -60,9 +61,11 @@ export function withFullStop(words: string): string {
  * The lines of a text that comes in pieces, without their ends. Only `\n` ends a line: Node's `readline` also
  * breaks at U+2028 and U+2029, which JSON allows in strings.
  */
-export async function* textLines(
-  pieces: AsyncIterable<string>,
-): AsyncGenerator<string, void, void> {
+export function textLines(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
+  return new OneByOne(linePages(pieces));
+}
+
+async function* linePages(pieces: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
   let open: string[] = [];
   for await (const piece of pieces) {
     const [first = "", ...lines] = piece.split("\n");
@@ -70,12 +73,11 @@ export async function* textLines(
     const next = lines.pop();
     if (next === undefined) continue;
     // Joined once: a long line may arrive in many pieces.
-    yield open.join("");
-    yield* lines;
+    yield [open.join(""), ...lines];
     open = [next];
   }
   const rest = open.join("");
-  if (rest !== "") yield rest;
+  if (rest !== "") yield [rest];
 }
 
 // The prompt's messages for a tool's callback, as the AI SDK passes them: a copy, made on first access.

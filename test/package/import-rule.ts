@@ -181,7 +181,15 @@ const mayImport: Modules = {
   mcp: ["events", "shared", "agent", "media"],
   archive: ["events", "validation", "projections", "store/encryption", "state"],
   "archive/exchange/secrets": [],
-  "archive/verify": ["events", "validation", "projections", "ui", "store/encryption", "state"],
+  "archive/verify": [
+    "events",
+    "validation",
+    "projections",
+    "ui",
+    "shared",
+    "store/encryption",
+    "state",
+  ],
   "archive/exchange": [
     "events",
     "validation",

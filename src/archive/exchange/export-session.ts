@@ -12,7 +12,7 @@ import {
   type BlobStore,
   type EventLog,
 } from "../../events/index.ts";
-import { OneByOne } from "../../shared/index.ts";
+import { OneByOne, pagesOf } from "../../shared/index.ts";
 import { blobsOfSession, refersToBlob } from "../../media/index.ts";
 import { linkOf, checkPosition, readSummary } from "../../state/index.ts";
 import { relinkedPlain } from "./import-session.ts";
@@ -69,18 +69,19 @@ export async function* exportPages(
     return page.splice(0);
   };
   try {
-    for await (const event of log.read(session, { to: events })) {
-      if (event.type === "blob.stored" && source !== undefined) {
-        if (page.length > 0) yield turned();
-        const { sha256 } = event.data;
-        const content = await unlessLost(() => readBlob(source, sha256), onLost);
-        if (content !== undefined) yield [blobLine({ sha256, content })];
+    for await (const read of pagesOf(log.read(session, { to: events })))
+      for (const event of read) {
+        if (event.type === "blob.stored" && source !== undefined) {
+          if (page.length > 0) yield turned();
+          const { sha256 } = event.data;
+          const content = await unlessLost(() => readBlob(source, sha256), onLost);
+          if (content !== undefined) yield [blobLine({ sha256, content })];
+        }
+        const line = eventLine(relinked(event));
+        page.push(line);
+        size += line.length;
+        if (size >= PAGE) yield turned();
       }
-      const line = eventLine(relinked(event));
-      page.push(line);
-      size += line.length;
-      if (size >= PAGE) yield turned();
-    }
   } catch (error) {
     // What was read before a fault is handed out before it.
     if (page.length > 0) yield turned();

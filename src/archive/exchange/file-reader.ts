@@ -23,6 +23,7 @@ import {
   type FixtureNote,
   type SessionEvent,
 } from "../../events/index.ts";
+import { pagesOf } from "../../shared/index.ts";
 import { isDue, type SessionState } from "../../state/index.ts";
 import { chainCheck, Inspection } from "../verify/index.ts";
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from "node:crypto";
@@ -208,14 +209,8 @@ async function checkLines(
     }
     return onEvent(event, line, session);
   };
-  // Waiting costs as much as reading a line.
-  if (Symbol.iterator in lines) {
-    for (const line of lines) {
-      const taken = take(line);
-      if (taken !== undefined) await taken;
-    }
-  } else {
-    for await (const line of lines) {
+  for await (const page of pagesOf(lines)) {
+    for (const line of page) {
       const taken = take(line);
       if (taken !== undefined) await taken;
     }

@@ -27,6 +27,7 @@ import {
   type SnapshotStore,
   type SessionState,
 } from "../../state/index.ts";
+import { pagesOf } from "../../shared/index.ts";
 import { Inspection, JoinedFold, type Finding } from "./inspection.ts";
 import { chainCheck } from "./order-checks.ts";
 import type { RedactedContent } from "./prompt-check.ts";
@@ -121,16 +122,17 @@ export async function verifySession(
     const every = options.every ?? Math.ceil(last / 16);
     const states = await openStateCheck(log, session, { every, last });
     const link = await linkOf(log, session);
-    for await (const event of log.read(session, { to: last })) {
-      add(inspection.check(event));
-      if (event.position === (link?.position ?? 0) + 1) add(forkFindings(event, link));
-      const compared = states.check(event, () => inspection.state);
-      if (compared !== undefined) add(await compared);
-      if (event.type === "blob.stored" && blobs !== undefined)
-        add(await blobFindings(event, blobs));
-      if (event.type === "step.started") prompts += 1;
-      isChained ||= digestIn(event) !== undefined;
-    }
+    for await (const page of pagesOf(log.read(session, { to: last })))
+      for (const event of page) {
+        add(inspection.check(event));
+        if (event.position === (link?.position ?? 0) + 1) add(forkFindings(event, link));
+        const compared = states.check(event, () => inspection.state);
+        if (compared !== undefined) add(await compared);
+        if (event.type === "blob.stored" && blobs !== undefined)
+          add(await blobFindings(event, blobs));
+        if (event.type === "step.started") prompts += 1;
+        isChained ||= digestIn(event) !== undefined;
+      }
     add(inspection.end());
     add(linkFindings(last, links.end(last)));
     add(states.end());

@@ -23,7 +23,7 @@ import { jsonText, visibleText } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { amount, sentenceCase } from "../wording/wording.ts";
 import { createReadStream } from "node:fs";
-import { isJson, textLines } from "../../shared/index.ts";
+import { isJson, OneByOne, pagesOf, textLines } from "../../shared/index.ts";
 import type { Given } from "./option-values.ts";
 import type { importOptions } from "./command-options.ts";
 
@@ -178,12 +178,12 @@ async function begun(
 ): Promise<{ readonly first: string; readonly lines: AsyncIterable<string> }> {
   const rest = given[Symbol.asyncIterator]();
   const start = await rest.next();
-  const lines = async function* (): AsyncGenerator<string> {
+  const pages = async function* (): AsyncGenerator<readonly string[]> {
     if (start.done === true) return;
-    yield start.value;
-    yield* { [Symbol.asyncIterator]: () => rest };
+    yield [start.value];
+    for await (const page of pagesOf({ [Symbol.asyncIterator]: () => rest })) yield [...page];
   };
-  return { first: start.done === true ? "" : start.value, lines: lines() };
+  return { first: start.done === true ? "" : start.value, lines: new OneByOne(pages()) };
 }
 
 /** Another text has these quotes with a backslash. */

@@ -97,8 +97,33 @@ function isSessionFile(value: unknown): boolean {
   return z.looseObject({ turnlog: z.literal("session") }).safeParse(value).success;
 }
 
+/** Most lines are deltas of one block and one moment, like the line before: what these have in common is written once. */
+const lastDelta = { time: Number.NaN, times: "", type: "", id: "", middle: "" };
+/** Text that JSON has as it is. */
+const PLAIN = /^[ !#-[\]-\ud7ff]*$/;
+const DELTA_FIELDS: readonly string[] = ["id", "text"];
+
+/** The line of a delta of text that has its id and its text, in this order, and nothing else; undefined for any other event. */
+function lineOfDelta({ position, time, type, data, id }: SessionEvent): string | undefined {
+  if (type !== "part.text-delta" && type !== "part.reasoning-delta") return undefined;
+  let fields = 0;
+  for (const name in data) if (name !== DELTA_FIELDS[fields++]) return undefined;
+  if (fields !== 2 || id !== undefined) return undefined;
+  const { id: block, text } = data;
+  if (typeof block !== "string" || typeof text !== "string") return undefined;
+  if (time !== lastDelta.time) Object.assign(lastDelta, { time, times: `${TIME}${time}` });
+  if (type !== lastDelta.type || block !== lastDelta.id) {
+    const middle = `,"type":"${type}","version":1,"data":{"id":${JSON.stringify(block)},"text":`;
+    Object.assign(lastDelta, { type, id: block, middle });
+  }
+  const quoted = PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+  return `${POSITION}${position}${lastDelta.times}${lastDelta.middle}${quoted}}}`;
+}
+
 /** An event as a line, without line end, in its stored form: upcast and unknown events keep theirs. */
 export function eventLine(event: SessionEvent): string {
+  const delta = lineOfDelta(event);
+  if (delta !== undefined) return delta;
   const { position, time, id } = event;
   const { type, version, data } = storedForm(event);
   // By hand, as nearly all lines are short and making an object for each takes longer. Types of ours need no escape.

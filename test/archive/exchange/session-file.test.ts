@@ -303,10 +303,18 @@ describe("the line of a delta", () => {
     const strings = fc.string({ unit: "binary", maxLength: 20 });
     const types = fc.constantFrom("part.text-delta", "part.reasoning-delta");
     fc.assert(
-      fc.property(types, fc.oneof(fc.constant("0"), strings), strings, (type, id, text) => {
-        const event = { position: 2, time: 5, type, data: { id, text } } as const;
-        expect(second(eventLine(event), first)).toStrictEqual(event);
-      }),
+      fc.property(
+        fc.constantFrom(5, 6),
+        types,
+        fc.oneof(fc.constant("0"), strings),
+        strings,
+        (time, type, id, text) => {
+          const event = { position: 2, time, type, data: { id, text } } as const;
+          const written = { position: 2, time, type, version: 1, data: { id, text } };
+          expect(eventLine(event)).toBe(JSON.stringify(written));
+          expect(second(eventLine(event), first)).toStrictEqual(event);
+        },
+      ),
     );
     for (const text of ["", "a\u2028b", "\ud83d", "x".repeat(5000)])
       expect(second(line(text), first).data).toEqual({ id: "0", text });

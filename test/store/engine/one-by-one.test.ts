@@ -1,7 +1,7 @@
 /** The items of pages, one by one. */
 
 import { expect, it } from "vitest";
-import { OneByOne } from "../../../src/shared/index.ts";
+import { OneByOne, pagesOf as asPages } from "../../../src/shared/index.ts";
 
 /** A page that is an error fails. */
 function pagesOf(...pages: readonly (readonly string[] | Error)[]): {
@@ -77,5 +77,19 @@ it("end with the block that uses them, and with an error that is thrown in", asy
   expect([await other.items.next(), other.seen]).toEqual([
     { done: true, value: undefined },
     ["ab", "end"],
+  ]);
+});
+
+it("come by pages behind what was taken already, and end them when the reader stops", async () => {
+  const { items, seen } = pagesOf(["a", "b", "c"], ["d"], ["e"]);
+  await items.next();
+  const left: string[] = [];
+  for await (const page of asPages(items)) {
+    left.push([...page].join(""));
+    if (left.length === 2) break;
+  }
+  expect([left, seen]).toEqual([
+    ["bc", "d"],
+    ["abc", "d", "end"],
   ]);
 });
