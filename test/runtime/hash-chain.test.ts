@@ -1,6 +1,11 @@
 /** Sessions with a hash chain: where its links stand, and that it goes on wherever the session goes. */
 import { describe, expect, it, vi } from "vitest";
-import { unchained, type EventLog, type SessionEvent } from "../../src/events/index.ts";
+import {
+  TurnlogError,
+  unchained,
+  type EventLog,
+  type SessionEvent,
+} from "../../src/events/index.ts";
 import {
   createRuntime,
   exportFixture,
@@ -11,7 +16,7 @@ import {
   type Agent,
 } from "../../src/public/index.ts";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
-import { replay } from "../../src/replay/index.ts";
+import { replay, wrapLog } from "../../src/replay/index.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
@@ -201,6 +206,26 @@ describe("verify", () => {
     );
     const next = links.find((position) => position > at + 1);
     expect(problems).toMatchObject([{ rule: "chain", position: next }]);
+  });
+
+  it.each([
+    ["the second time", Infinity],
+    ["both times", 12],
+  ])("reports a fault once at which it cannot read on %s", async (_what, first) => {
+    await using log = await closed(agentOf("One."), "1");
+    const { chain } = await expectSound(log);
+    let readings = 0;
+    const broken = wrapLog(log, {
+      async *read(session, range) {
+        const end = ++readings === 1 ? first : 5;
+        for await (const event of log.read(session, range)) {
+          if (event.position === end) throw new TurnlogError("LOG_DAMAGED", "It is gone.");
+          yield event;
+        }
+      },
+    });
+    const { problems } = await verifySession(broken, "s", chain === undefined ? {} : { chain });
+    expect(problems).toMatchObject([{ rule: "readable", what: "It is gone." }]);
   });
 
   it("finds what was cut off at the end, or chained anew, by the end that was noted", async () => {

@@ -141,9 +141,16 @@ export async function verifySession(
   }
   const { state, lostPrompts, redacted } = inspection;
   // Read again: the first link covers what is before it, and most sessions have none.
-  if (isChained)
-    for await (const event of log.read(session, { to: state.position }))
-      add(linkFindings(event.position, links.onEvent(event)));
+  if (isChained) {
+    try {
+      for await (const event of log.read(session, { to: state.position }))
+        add(linkFindings(event.position, links.onEvent(event)));
+    } catch (error) {
+      const fault = unreadable(error, state.position + 1);
+      // Mostly the one that ended the first reading.
+      if (!problems.some(({ rule }) => rule === "readable")) add([fault]);
+    }
+  }
   const found = {
     prompts: prompts - lostPrompts,
     ...(lostPrompts === 0 ? {} : { lostPrompts }),
