@@ -13,7 +13,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { getEventListeners } from "node:events";
 import { queryObjects } from "node:v8";
 import { SessionActor } from "../../src/runtime/session/actor.ts";
-import { Batch } from "../../src/store/leveldb/heads/batch.ts";
+import { Batch } from "../../src/store/row-engine/heads/batch.ts";
 
 /** Counts by what is counted. */
 export type Counts = Readonly<Record<string, number>>;

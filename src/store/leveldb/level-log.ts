@@ -12,8 +12,8 @@ import {
   type BackupOptions,
   backupStore,
 } from "./backup/backup-store.ts";
-import { levelEngine, type LevelEngine, type LevelEngineOptions } from "./level-engine.ts";
-import type { Database } from "./rows/database.ts";
+import { rowEngine, type RowEngine, type RowEngineOptions } from "../row-engine/row-engine.ts";
+import type { RowStore } from "../row-engine/rows/row-store.ts";
 
 /**
  * A log whose store can be copied.
@@ -48,13 +48,13 @@ export class LevelLog extends CheckedLog implements StoreLog {
   declare readonly cursors: CursorStore;
   readonly dir: string | undefined;
   readonly readOnly: boolean;
-  readonly #level: LevelEngine;
+  readonly #level: RowEngine;
   readonly #ending = new AbortController();
   /** The backups under way: they end before the store closes. */
   readonly #backups = new Set<Promise<unknown>>();
 
-  constructor(database: Database, options: LevelEngineOptions) {
-    const level = levelEngine(database, options);
+  constructor(database: RowStore, options: RowEngineOptions) {
+    const level = rowEngine(database, options);
     super(level.engine);
     this.dir = options.dir;
     this.readOnly = options.readOnly ?? false;

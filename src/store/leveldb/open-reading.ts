@@ -6,8 +6,9 @@
 import { rm } from "node:fs/promises";
 import { folderBlobs } from "../blobs/index.ts";
 import { makePrivateFolder } from "../folder/index.ts";
-import { storeFailure, readOnlyError } from "./rows/failures.ts";
-import { catchUpIndex, checkRows } from "./upkeep/opening.ts";
+import { storeFailure, readOnlyError } from "../row-engine/rows/failures.ts";
+import { catchUpIndex } from "../row-engine/upkeep/opening.ts";
+import { checkRows } from "./files/checked-rows.ts";
 import { LevelLog, type StoreLog } from "./level-log.ts";
 import type { BlobStore } from "../../events/index.ts";
 import { checkFiles } from "./files/file-check.ts";

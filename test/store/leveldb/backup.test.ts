@@ -7,7 +7,7 @@ import { openLog, openMemoryLog } from "../../../src/store/leveldb/open-store.ts
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { memoryBlobs } from "../../../src/store/blobs/memory-blobs.ts";
 import { backupStore } from "../../../src/store/leveldb/backup/backup-store.ts";
-import { eventKey, sessionKey, under } from "../../../src/store/leveldb/rows/keys.ts";
+import { eventKey, sessionKey, under } from "../../../src/store/row-engine/rows/keys.ts";
 import { alone, forked, numbered, numberedUpTo } from "../../../src/testing/index.ts";
 import { stepOf } from "../../support/runs.ts";
 import { copyStore, fill, openRefusal, randomFrom, temporaryFolder, times } from "./disk.ts";

@@ -3,10 +3,10 @@ import { MemoryLevel } from "memory-level";
 import { expect } from "vitest";
 import { z } from "zod";
 import { StoreCopy, type Damage } from "../../../src/store/leveldb/copy/store-copy.ts";
-import { lastChecked } from "../../../src/store/leveldb/read/chain-check.ts";
-import { type Database, firstOf } from "../../../src/store/leveldb/rows/database.ts";
-import { under } from "../../../src/store/leveldb/rows/keys.ts";
-import { withChecksum } from "../../../src/store/leveldb/rows/commit-record.ts";
+import { lastChecked } from "../../../src/store/row-engine/read/chain-check.ts";
+import { type RowStore, firstOf } from "../../../src/store/row-engine/rows/row-store.ts";
+import { under } from "../../../src/store/row-engine/rows/keys.ts";
+import { withChecksum } from "../../../src/store/row-engine/rows/commit-record.ts";
 
 async function memory(): Promise<MemoryLevel> {
   const rows = new MemoryLevel({ storeEncoding: "utf8" });
@@ -14,7 +14,7 @@ async function memory(): Promise<MemoryLevel> {
   return rows;
 }
 
-async function copyOf(source: Database): Promise<{ rows: MemoryLevel; damages: Damage[] }> {
+async function copyOf(source: RowStore): Promise<{ rows: MemoryLevel; damages: Damage[] }> {
   const rows = await memory();
   const damages: Damage[] = [];
   const { position: indexed } = await lastChecked(source);
@@ -24,12 +24,12 @@ async function copyOf(source: Database): Promise<{ rows: MemoryLevel; damages: D
 }
 
 /** What a repair would find. */
-export async function damagesIn(source: Database): Promise<readonly Damage[]> {
+export async function damagesIn(source: RowStore): Promise<readonly Damage[]> {
   return (await copyOf(source)).damages;
 }
 
 /** The first commit record, as good as it was but for the chain: a repair writes all of them anew. */
-export async function breakChain(rows: Database): Promise<boolean> {
+export async function breakChain(rows: RowStore): Promise<boolean> {
   const first = await firstOf(rows.iterator({ ...under("c/"), limit: 1 }));
   if (first === undefined) return false;
   const [key, row] = first;

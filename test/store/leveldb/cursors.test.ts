@@ -5,7 +5,7 @@ import { Level } from "level";
 import { expect, it } from "vitest";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
-import { withChecksum } from "../../../src/store/leveldb/rows/commit-record.ts";
+import { withChecksum } from "../../../src/store/row-engine/rows/commit-record.ts";
 import { alone, numberedUpTo } from "../../../src/testing/index.ts";
 import { temporaryFolder } from "./disk.ts";
 

@@ -1,17 +1,17 @@
 /** A layer between the log and its database that delays and fails on demand. */
 import type { Level } from "level";
 import { MemoryLevel } from "memory-level";
-import { checkChain } from "../../../src/store/leveldb/read/chain-check.ts";
-import { chainStart } from "../../../src/store/leveldb/rows/commit-record.ts";
+import { checkChain } from "../../../src/store/row-engine/read/chain-check.ts";
+import { chainStart } from "../../../src/store/row-engine/rows/commit-record.ts";
 import type {
-  Database,
+  RowStore,
   KeyRange,
   Scan,
   ScanOptions,
   Snapshot,
   WriteBatch,
-} from "../../../src/store/leveldb/rows/database.ts";
-import { catchUpIndex } from "../../../src/store/leveldb/upkeep/opening.ts";
+} from "../../../src/store/row-engine/rows/row-store.ts";
+import { catchUpIndex } from "../../../src/store/row-engine/upkeep/opening.ts";
 import { type StoreLog, LevelLog } from "../../../src/store/leveldb/level-log.ts";
 import { memoryBlobs } from "../../../src/store/blobs/memory-blobs.ts";
 
@@ -21,8 +21,8 @@ type Operation = "write" | "get" | "scan";
 /** Called before each operation. */
 export type Delay = (operation: Operation) => Promise<void>;
 
-class FaultyDatabase implements Database {
-  readonly #inner: Database;
+class FaultyDatabase implements RowStore {
+  readonly #inner: RowStore;
   readonly #delay: Delay;
   readonly #faults: Record<Operation, { after: number; error: Error }[]> = {
     write: [],
@@ -37,7 +37,7 @@ class FaultyDatabase implements Database {
   mostWriting = 0;
   openScans = 0;
 
-  constructor(inner: Database, delay: Delay = () => Promise.resolve()) {
+  constructor(inner: RowStore, delay: Delay = () => Promise.resolve()) {
     this.#inner = inner;
     this.#delay = delay;
   }

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { Level } from "level";
 import { expect, it } from "vitest";
-import { indexRow } from "../../../src/store/leveldb/rows/session-rows.ts";
+import { indexRow } from "../../../src/store/row-engine/rows/session-rows.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { fails, forked, numbered, positionsOf, stored } from "../../../src/testing/index.ts";

@@ -11,13 +11,13 @@ import { decodeRow, firstLink } from "../../../src/store/event-rows/event-row.ts
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import type { StoreLog } from "../../../src/store/leveldb/level-log.ts";
-import { indexRow, readIndex } from "../../../src/store/leveldb/rows/session-rows.ts";
+import { indexRow, readIndex } from "../../../src/store/row-engine/rows/session-rows.ts";
 import {
   eventKey,
   parseEventKey,
   sessionKey,
   under,
-} from "../../../src/store/leveldb/rows/keys.ts";
+} from "../../../src/store/row-engine/rows/keys.ts";
 import { alone, numbered, numberedUpTo, positionsOf } from "../../../src/testing/index.ts";
 import { sampled } from "../../support/runs.ts";
 import { damagesIn } from "./copied-rows.ts";

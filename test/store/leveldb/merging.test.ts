@@ -5,8 +5,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../../src/events/index.ts";
-import { checkChain } from "../../../src/store/leveldb/read/chain-check.ts";
-import { chainStart } from "../../../src/store/leveldb/rows/commit-record.ts";
+import { checkChain } from "../../../src/store/row-engine/read/chain-check.ts";
+import { chainStart } from "../../../src/store/row-engine/rows/commit-record.ts";
 import { alone, numbered, numberedUpTo, take } from "../../../src/testing/index.ts";
 import { runs } from "../../support/runs.ts";
 import { rewritten } from "./copied-rows.ts";

@@ -23,9 +23,9 @@ import { liveFiles } from "../files/log-folder.ts";
 import { ownStore, type Ownership } from "../files/own-store.ts";
 import { writeFormat, FORMAT, newStore, writeStoreFile } from "../files/store-file.ts";
 import { storePaths, type StorePaths, namesIn } from "../files/store-files.ts";
-import { chainEnd } from "../read/chain-check.ts";
-import { type Database, momentOf, type Rows, type Scan } from "../rows/database.ts";
-import { commitDamage, readFailure, storeFailure } from "../rows/failures.ts";
+import { chainEnd } from "../../row-engine/read/chain-check.ts";
+import { type RowStore, momentOf, type Rows, type Scan } from "../../row-engine/rows/row-store.ts";
+import { commitDamage, readFailure, storeFailure } from "../../row-engine/rows/failures.ts";
 
 export interface BackupOptions {
   /** Called now and then with the number of events copied so far. */
@@ -54,7 +54,7 @@ interface CopyOptions extends BackupOptions {
 
 /** @throws TurnlogError as `StoreLog.backup` */
 export async function backupStore(
-  source: Database,
+  source: RowStore,
   blobs: BlobStore,
   dir: string,
   options: CopyOptions,
@@ -82,7 +82,7 @@ export async function backupStore(
 }
 
 async function writeCopy(
-  source: Database,
+  source: RowStore,
   paths: StorePaths,
   options: CopyOptions,
 ): Promise<StoreCopy> {
@@ -104,8 +104,8 @@ async function writeCopy(
 }
 
 async function copyMoment(
-  source: Database,
-  target: Database,
+  source: RowStore,
+  target: RowStore,
   { onProgress, signal, indexed }: CopyOptions,
 ): Promise<StoreCopy> {
   const moment = momentOf(source);

@@ -15,11 +15,17 @@ import {
   positionsSchema,
   checksumOf,
   withChecksum,
-} from "../rows/commit-record.ts";
-import { placedRows } from "../rows/commit-rows.ts";
-import { allRows, type BatchWriter, type Database, rowAt, type Rows } from "../rows/database.ts";
-import { eventKey, idKey, numberOf, under } from "../rows/keys.ts";
-import type { SinceMark, IndexEntry } from "../rows/session-rows.ts";
+} from "../../row-engine/rows/commit-record.ts";
+import { placedRows } from "../../row-engine/rows/commit-rows.ts";
+import {
+  allRows,
+  type BatchWriter,
+  type RowStore,
+  rowAt,
+  type Rows,
+} from "../../row-engine/rows/row-store.ts";
+import { eventKey, idKey, numberOf, under } from "../../row-engine/rows/keys.ts";
+import type { SinceMark, IndexEntry } from "../../row-engine/rows/session-rows.ts";
 
 // What is known of one session while its store is copied.
 
@@ -69,7 +75,7 @@ const EVENTS_PER_COMMIT = 512;
 export interface OrderOptions {
   readonly source: Rows;
   /** Has all kept events. */
-  readonly target: Database;
+  readonly target: RowStore;
   readonly writer: BatchWriter;
   readonly sessions: ReadonlyMap<string, CopiedSession>;
   readonly deleted: ReadonlyMap<string, number>;

@@ -8,16 +8,16 @@ import { isDeepStrictEqual } from "node:util";
 import { crc32 } from "node:zlib";
 import { envelopesIn, firstLink, isMergedRow } from "../../event-rows/index.ts";
 import type { ForkPoint } from "../../../events/index.ts";
-import { ownFrom } from "../heads/lineage.ts";
-import { snapshotIn } from "../read/snapshots.ts";
+import { ownFrom } from "../../row-engine/heads/lineage.ts";
+import { snapshotIn } from "../../row-engine/read/snapshots.ts";
 import {
   allRows,
   BatchWriter,
-  type Database,
+  type RowStore,
   rowAt,
   type Rows,
   rowsAtOnce,
-} from "../rows/database.ts";
+} from "../../row-engine/rows/row-store.ts";
 import {
   blobsIn,
   type StoredBlob,
@@ -26,15 +26,20 @@ import {
   sessionIn,
   sessionKey,
   under,
-} from "../rows/keys.ts";
+} from "../../row-engine/rows/keys.ts";
 import {
   type ChainMark,
   chainStart,
   checkedMarkRow,
   rowContent,
   withChecksum,
-} from "../rows/commit-record.ts";
-import { indexRow, readIndex, readTombstone, SinceMark } from "../rows/session-rows.ts";
+} from "../../row-engine/rows/commit-record.ts";
+import {
+  indexRow,
+  readIndex,
+  readTombstone,
+  SinceMark,
+} from "../../row-engine/rows/session-rows.ts";
 import { CopiedOrder, type CopiedSession, newSession, ownEventCount } from "./copied-order.ts";
 
 export interface Damage {
@@ -58,7 +63,7 @@ const PREFIXES = ["c/", "d/", "e/", "i/", "m/", "n/", "q/", "r/", "s/", "x/"];
 
 export class StoreCopy {
   readonly #source: Rows;
-  readonly #target: Database;
+  readonly #target: RowStore;
   readonly #writer: BatchWriter;
   readonly #options: StoreCopyOptions;
   readonly #since: SinceMark;
@@ -82,7 +87,7 @@ export class StoreCopy {
   /** The end of the chain of commit records. */
   end: ChainMark = chainStart;
 
-  constructor(source: Rows, target: Database, options: StoreCopyOptions) {
+  constructor(source: Rows, target: RowStore, options: StoreCopyOptions) {
     this.#source = source;
     this.#target = target;
     this.#writer = new BatchWriter(target);

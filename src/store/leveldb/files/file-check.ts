@@ -11,7 +11,7 @@ import { TurnlogError } from "../../../events/index.ts";
 import { damageInLog } from "../format/log-file.ts";
 import type { FileDamage } from "../format/bytes.ts";
 import { damageInTable } from "../format/table-file.ts";
-import { parseEventKey } from "../rows/keys.ts";
+import { parseEventKey } from "../../row-engine/rows/keys.ts";
 import { diedAs } from "./owner.ts";
 import type { Reached } from "./reached-file.ts";
 import { incomplete, type StorePaths } from "./store-files.ts";

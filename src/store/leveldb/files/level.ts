@@ -3,7 +3,7 @@
 import type { Level } from "level";
 
 import { makePrivateFolder } from "../../folder/index.ts";
-import type { Span } from "../rows/spare-rows.ts";
+import type { Span } from "../../row-engine/rows/spare-rows.ts";
 
 interface Flushable {
   compactRange(start: string, end: string): Promise<void>;

@@ -27,7 +27,7 @@ import {
   listenAt,
   kernelAddress,
 } from "../ownership/owner-socket.ts";
-import { isLocked, storeFailure } from "../rows/failures.ts";
+import { isLocked, storeFailure } from "../../row-engine/rows/failures.ts";
 import { levelAt, type LevelDb } from "./level.ts";
 import {
   thisMachine,

@@ -8,7 +8,7 @@ import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, writeSync } fr
 import { z } from "zod";
 import { TurnlogError, hasCode } from "../../../events/index.ts";
 import { PRIVATE_FILE, syncFolder } from "../../folder/index.ts";
-import { checkedRow, withChecksum } from "../rows/commit-record.ts";
+import { checkedRow, withChecksum } from "../../row-engine/rows/commit-record.ts";
 import type { StorePaths } from "./store-files.ts";
 
 export interface Reached {

@@ -6,8 +6,8 @@
 import { statSync } from "node:fs";
 import { z } from "zod";
 import { TurnlogError, assertKnownFormat } from "../../../events/index.ts";
-import { firstOf, rowAt, type Database } from "../rows/database.ts";
-import { formatKey } from "../rows/keys.ts";
+import { firstOf, rowAt, type RowStore } from "../../row-engine/rows/row-store.ts";
+import { formatKey } from "../../row-engine/rows/keys.ts";
 import {
   checksumOf,
   withChecksum,
@@ -16,7 +16,7 @@ import {
   type ChainMark,
   markSchema,
   storedMark,
-} from "../rows/commit-record.ts";
+} from "../../row-engine/rows/commit-record.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { storePaths, type StorePaths } from "./store-files.ts";
 import { tableSumsSchema, type TableSums } from "./file-check.ts";
@@ -113,7 +113,7 @@ const formatSchema: z.ZodType<Format> = z.object({
 
 /** `none` if the database is empty. @throws TurnlogError `LOG_TOO_NEW` */
 export async function readFormat(
-  database: Database,
+  database: RowStore,
   dir: string,
 ): Promise<Format | "none" | "foreign"> {
   const row = await rowAt(database, formatKey);
@@ -125,7 +125,7 @@ export async function readFormat(
 }
 
 /** Always synced: LevelDB cannot open a database that lost its first write in a power cut. */
-export async function writeFormat(database: Database, generation: number): Promise<Format> {
+export async function writeFormat(database: RowStore, generation: number): Promise<Format> {
   const format: Format = { format: FORMAT, generation };
   const batch = database.batch();
   batch.put(formatKey, withChecksum(formatKey, format));

@@ -39,11 +39,11 @@ import {
 import type { FileRow } from "../format/bytes.ts";
 import { damageInLog, rowsOfLog } from "../format/log-file.ts";
 import { damageInTable, rowsOfTable } from "../format/table-file.ts";
-import { checkChain, lastChecked } from "../read/chain-check.ts";
-import { chainStart, rowContent } from "../rows/commit-record.ts";
-import { type Database, BatchWriter } from "../rows/database.ts";
-import { storeFailure } from "../rows/failures.ts";
-import { type StoredBlob, parseEventKey } from "../rows/keys.ts";
+import { checkChain, lastChecked } from "../../row-engine/read/chain-check.ts";
+import { chainStart, rowContent } from "../../row-engine/rows/commit-record.ts";
+import { type RowStore, BatchWriter } from "../../row-engine/rows/row-store.ts";
+import { storeFailure } from "../../row-engine/rows/failures.ts";
+import { type StoredBlob, parseEventKey } from "../../row-engine/rows/keys.ts";
 
 export interface RepairOptions extends OwnOptions {
   readonly dir: string;
@@ -247,7 +247,7 @@ async function rebuild(
 
 /** The end of the log, against what it had certainly reached. */
 async function checkEnd(
-  database: Database,
+  database: RowStore,
   format: Format | undefined,
   { store, last, findings }: Given,
 ): Promise<void> {
@@ -430,7 +430,7 @@ async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
 }
 
 /** Fills a new database with the newest version of every readable row. */
-export async function salvage(paths: StorePaths, target: Database): Promise<void> {
+export async function salvage(paths: StorePaths, target: RowStore): Promise<void> {
   const newest = new Map<string, number>();
   for await (const { key, sequence } of fileRows(paths))
     newest.set(key, Math.max(sequence, newest.get(key) ?? 0));

@@ -10,7 +10,7 @@ import { idConflict, nothingToAppend } from "../../log-rules/append-rules.ts";
 import type { BatchShare, Head } from "../heads/heads.ts";
 import { ownFrom } from "../heads/lineage.ts";
 import { withChecksum, checksumOf, type ChainMark } from "../rows/commit-record.ts";
-import type { Database, WriteBatch } from "../rows/database.ts";
+import type { RowStore, WriteBatch } from "../rows/row-store.ts";
 import { writeFailure } from "../rows/failures.ts";
 import { fixedWidth, idKey } from "../rows/keys.ts";
 import type { Span } from "../rows/spare-rows.ts";
@@ -32,7 +32,7 @@ export interface CommitterOptions extends ChainWriterOptions {
 }
 
 export class Committer {
-  readonly #database: Database;
+  readonly #database: RowStore;
   readonly #options: CommitterOptions;
   readonly #chain: ChainWriter;
   /** The last global position, including queued events. */
@@ -47,7 +47,7 @@ export class Committer {
   /** Why the end of the log could not be told to {@link CommitterOptions.onSynced}. */
   #untold: TurnlogError | undefined;
 
-  constructor(database: Database, options: CommitterOptions) {
+  constructor(database: RowStore, options: CommitterOptions) {
     this.#database = database;
     this.#options = options;
     this.#position = options.end.position;

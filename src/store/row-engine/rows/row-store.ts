@@ -37,7 +37,7 @@ export interface WriteBatch {
   close(): Promise<void>;
 }
 
-export interface Database {
+export interface RowStore {
   get(key: string): Promise<string | undefined>;
   getMany(keys: string[]): Promise<(string | undefined)[]>;
   iterator(options: ScanOptions): Scan<[string, string]>;
@@ -49,7 +49,7 @@ export interface Database {
 }
 
 /** What scans need of a database. */
-export type Rows = Pick<Database, "iterator" | "keys" | "values">;
+export type Rows = Pick<RowStore, "iterator" | "keys" | "values">;
 
 /**
  * The only item of a scan with `limit: 1`, or undefined; closes the scan. Requests two items:
@@ -118,11 +118,11 @@ const ROWS_PER_BATCH = 1000;
 
 /** Fills a new database in batches, which need not be atomic yet. */
 export class BatchWriter {
-  readonly #database: Database;
+  readonly #database: RowStore;
   #batch: WriteBatch;
   #rows = 0;
 
-  constructor(database: Database) {
+  constructor(database: RowStore) {
     this.#database = database;
     this.#batch = database.batch();
   }
@@ -147,7 +147,7 @@ export class BatchWriter {
 /** The rows of this moment, no matter what is written later. It holds a snapshot until it is closed. */
 export interface Moment extends Rows, Snapshot {}
 
-export function momentOf(database: Database): Moment {
+export function momentOf(database: RowStore): Moment {
   const snapshot = database.snapshot();
   return {
     iterator: (options) => database.iterator({ ...options, snapshot }),

@@ -5,7 +5,7 @@ import { LooseRows } from "../../event-rows/index.ts";
 import type { LiveTail } from "../../following/live-tail.ts";
 import { HeadCache, type IdPlace, type WaitingHead } from "../../log-rules/heads.ts";
 import { damagedAt } from "../../log-rules/log-errors.ts";
-import { firstOf, rowAt, type Database, type WriteBatch } from "../rows/database.ts";
+import { firstOf, rowAt, type RowStore, type WriteBatch } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import { eventPrefix, numberOf, sessionKey, under } from "../rows/keys.ts";
 import { atLeast, readIndex, type IndexEntry, isDeleted, indexRow } from "../rows/session-rows.ts";
@@ -105,10 +105,10 @@ function put(
 const done: Promise<void> = Promise.resolve();
 
 export class Heads extends HeadCache<Head> {
-  readonly #database: Database;
+  readonly #database: RowStore;
   readonly #index: IndexRows;
 
-  constructor(database: Database, tails: ReadonlyMap<string, LiveTail>, index: IndexRows) {
+  constructor(database: RowStore, tails: ReadonlyMap<string, LiveTail>, index: IndexRows) {
     super(tails);
     this.#database = database;
     this.#index = index;
@@ -166,7 +166,7 @@ type Known = IndexEntry & Pick<Head, "isDeleted">;
 const nothing = { revision: 0, createdAt: 0, updatedAt: 0, link: undefined } as const;
 
 /** The index row, or newer knowledge in memory, must agree with the last event. */
-async function readHead(database: Database, session: string, rows: IndexRows): Promise<Known> {
+async function readHead(database: RowStore, session: string, rows: IndexRows): Promise<Known> {
   const prefix = eventPrefix(session);
   // Read first, since the row may be written in the meantime.
   const known = rows.of(session);

@@ -12,7 +12,7 @@ import {
   type FinishedCommit,
 } from "../rows/commit-record.ts";
 import { SpareRows } from "../rows/spare-rows.ts";
-import type { WriteBatch } from "../rows/database.ts";
+import type { WriteBatch } from "../rows/row-store.ts";
 
 /** The entry of commit records among the spare rows: no session has this name. */
 const commits = "/";

@@ -8,13 +8,13 @@ import { withChecksum } from "../rows/commit-record.ts";
 import {
   allRows,
   rowAt,
-  type Database,
+  type RowStore,
   type WriteBatch,
   type KeyRange,
   type Scan,
   type ScanOptions,
   type Snapshot,
-} from "../rows/database.ts";
+} from "../rows/row-store.ts";
 import { erasureFailure } from "../rows/failures.ts";
 import { erasureKey, rangesOf, under, sessionIn } from "../rows/keys.ts";
 import type { Span } from "../rows/spare-rows.ts";
@@ -98,7 +98,7 @@ export class Erasure {
 }
 
 /** Erases what an earlier process could not, before anything reads the database. */
-export async function eraseLeft(database: Database, eraser: Eraser): Promise<void> {
+export async function eraseLeft(database: RowStore, eraser: Eraser): Promise<void> {
   const notes = (await Array.fromAsync(allRows(database, under("x/")))).map(([key]) => key);
   if (notes.length === 0) return;
   const spans = notes.flatMap((key) => spansOf(sessionIn(key)));
@@ -129,11 +129,11 @@ function spansOf(session: string): readonly Span[] {
 
 // The open scans. Each holds a snapshot with its files: deleted rows stay on disk until earlier scans have ended.
 
-export class ScannedDatabase implements Database {
-  readonly #inner: Database;
+export class ScannedDatabase implements RowStore {
+  readonly #inner: RowStore;
   readonly #open = new Map<object, PromiseWithResolvers<void>>();
 
-  constructor(inner: Database) {
+  constructor(inner: RowStore) {
     this.#inner = inner;
   }
 

@@ -11,14 +11,14 @@ import {
 } from "../../../events/index.ts";
 import { commitRows, type PlacedRow } from "../rows/commit-rows.ts";
 import { readCommit, type CommitRecord } from "../rows/commit-record.ts";
-import { allRows, firstOf, rowAt, type Database } from "../rows/database.ts";
+import { allRows, firstOf, rowAt, type RowStore } from "../rows/row-store.ts";
 import { commitDamage, readFailure } from "../rows/failures.ts";
 import { readIndex, isDeleted } from "../rows/session-rows.ts";
 import { commitKey, eventKey, eventPrefix, numberOf, sessionKey } from "../rows/keys.ts";
 
 /** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
 export async function* readGlobal(
-  database: Database,
+  database: RowStore,
   codec: Codec,
   from: number,
   to: number,
@@ -87,7 +87,7 @@ function withGlobalPosition(error: unknown, offset: number): unknown {
 
 /** The commit records of a span of global positions, each checked against the one before. */
 export async function* commits(
-  database: Database,
+  database: RowStore,
   from: number,
   to: number,
 ): AsyncGenerator<CommitRecord> {
@@ -127,7 +127,7 @@ export async function* commits(
 }
 
 async function recordBefore(
-  database: Database,
+  database: RowStore,
   position: number,
 ): Promise<CommitRecord | undefined> {
   const found = await firstOf(
@@ -146,7 +146,7 @@ function recordOf(key: string, row: string, expected: number): CommitRecord {
 
 /** The error for missing commits. It names a lost event where one is known. */
 async function gap(
-  database: Database,
+  database: RowStore,
   expected: number,
   next: CommitRecord,
 ): Promise<TurnlogError> {

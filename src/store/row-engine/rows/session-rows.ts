@@ -13,7 +13,7 @@ import {
   type SessionEntry,
 } from "../../../events/index.ts";
 import { z } from "zod";
-import { allRows, rowAt, type Database } from "./database.ts";
+import { allRows, rowAt, type RowStore } from "./row-store.ts";
 import { readFailure } from "./failures.ts";
 import { sessionIn, sessionKey, tombstoneKey } from "./keys.ts";
 import { withChecksum, checkedRow, type CommitRecord } from "./commit-record.ts";
@@ -89,7 +89,7 @@ export function readTombstone(session: string, row: string): Tombstone | undefin
 }
 
 /** Whether a session was deleted. A damaged tombstone counts too: it brings no session back. */
-export async function isDeleted(database: Database, session: string): Promise<boolean> {
+export async function isDeleted(database: RowStore, session: string): Promise<boolean> {
   try {
     return (await rowAt(database, tombstoneKey(session))) !== undefined;
   } catch (error) {
@@ -99,7 +99,7 @@ export async function isDeleted(database: Database, session: string): Promise<bo
 
 /** The sessions in the order of their segments. Without `behind`, each session ends where its index row says. */
 export async function* listSessions(
-  database: Database,
+  database: RowStore,
   prefix: string,
   behind?: ReadonlyMap<string, NewerEnd>,
 ): AsyncGenerator<SessionEntry> {

@@ -19,7 +19,7 @@ import { Reading } from "./read/reading.ts";
 import { ScannedDatabase, Erasure, type Eraser } from "./upkeep/erasure.ts";
 import { SnapshotReader, snapshotRow } from "./read/snapshots.ts";
 import { checkedRow, withChecksum, type ChainMark } from "./rows/commit-record.ts";
-import { rowAt, type Database } from "./rows/database.ts";
+import { rowAt, type RowStore } from "./rows/row-store.ts";
 import { commitDamage, readOnlyError } from "./rows/failures.ts";
 import { cursorKey } from "./rows/keys.ts";
 import { listSessions } from "./rows/session-rows.ts";
@@ -27,7 +27,7 @@ import { Deletion } from "./upkeep/deletion.ts";
 import { Appender } from "./write/appender.ts";
 import { Committer } from "./write/committer.ts";
 
-export interface LevelEngineOptions {
+export interface RowEngineOptions {
   readonly dir?: string;
   /** Refuse every change. Default: false. */
   readonly readOnly?: boolean;
@@ -46,13 +46,13 @@ export interface LevelEngineOptions {
 }
 
 /** An engine, and what a backup needs of it. */
-export interface LevelEngine {
+export interface RowEngine {
   readonly engine: Engine;
-  readonly database: Database;
+  readonly database: RowStore;
   readonly committer: Committer;
 }
 
-export function levelEngine(given: Database, options: LevelEngineOptions): LevelEngine {
+export function rowEngine(given: RowStore, options: RowEngineOptions): RowEngine {
   const { dir, readOnly = false, blobs, eraser, release } = options;
   const [codec, index, database] = [createCodec(), new IndexRows(), new ScannedDatabase(given)];
   let isClosing = false;
@@ -171,7 +171,7 @@ export function levelEngine(given: Database, options: LevelEngineOptions): Level
 const cursorSchema = z.int().nonnegative();
 
 /** The stored positions of consumers, each in a row of its own. Not a cache: a damaged one is an error. */
-function levelCursors(database: Database, committer: Committer): CursorStore {
+function levelCursors(database: RowStore, committer: Committer): CursorStore {
   return {
     async load(name) {
       const key = cursorKey(name);

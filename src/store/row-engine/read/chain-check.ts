@@ -10,7 +10,7 @@ import {
   type ChainMark,
   checkedRow,
 } from "../rows/commit-record.ts";
-import { firstOf, rowAt, type Database, type Rows } from "../rows/database.ts";
+import { firstOf, rowAt, type RowStore, type Rows } from "../rows/row-store.ts";
 import { commitDamage } from "../rows/failures.ts";
 import { checkedKey, commitKey, numberOf, under } from "../rows/keys.ts";
 import { SinceMark } from "../rows/session-rows.ts";
@@ -30,7 +30,7 @@ export interface CheckedChain {
  * @throws TurnlogError `LOG_DAMAGED`
  */
 export async function checkChain(
-  database: Database,
+  database: RowStore,
   known: ChainMark,
   reached = 0,
 ): Promise<CheckedChain> {
@@ -70,7 +70,7 @@ export async function chainEnd(database: Rows): Promise<ChainMark> {
   return { position: position + record.count - 1, checksum: record.checksum };
 }
 
-export async function lastChecked(database: Database): Promise<ChainMark> {
+export async function lastChecked(database: RowStore): Promise<ChainMark> {
   const row = await rowAt(database, checkedKey);
   return (row === undefined ? undefined : checkedRow(checkedKey, row, markSchema)) ?? chainStart;
 }
@@ -80,7 +80,7 @@ function isSame(one: ChainMark, other: ChainMark): boolean {
 }
 
 /** Throws unless a commit record ends at the mark, with its checksum. */
-async function assertMark(database: Database, { position, checksum }: ChainMark): Promise<void> {
+async function assertMark(database: RowStore, { position, checksum }: ChainMark): Promise<void> {
   if (position === 0) return;
   const found = await firstOf(
     database.iterator({ gte: commitKey(0), lte: commitKey(position), reverse: true, limit: 1 }),

@@ -1,41 +1,11 @@
-/**
- * Checks and corrects rows when a store is opened, before anything is read: the commit chain
- * against `store.json`, and index rows that a dead process left behind.
- */
+/** Corrects index rows that a dead process left behind, when a store is opened and before anything is read. */
 
 import { envelopesIn } from "../../event-rows/index.ts";
 import { TurnlogError } from "../../../events/index.ts";
-import { rowAt, type Database } from "../rows/database.ts";
+import { rowAt, type RowStore } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import { indexRow, readIndex, type SinceMark } from "../rows/session-rows.ts";
 import { eventKey, sessionKey } from "../rows/keys.ts";
-import { chainStart, type ChainMark } from "../rows/commit-record.ts";
-import { checkChain, type CheckedChain } from "../read/chain-check.ts";
-import { formatDamage, readFormat, writeFormat, type StoreFile } from "../files/store-file.ts";
-import { lastKnown, type Reached } from "../files/reached-file.ts";
-import type { StorePaths } from "../files/store-files.ts";
-
-export interface CheckedRows {
-  readonly generation: number;
-  readonly chain: CheckedChain;
-}
-
-/** Writes the first row of a new log. @throws TurnlogError `LOG_DAMAGED`, `LOG_FOREIGN` */
-export async function checkRows(
-  database: Database,
-  { dir }: StorePaths,
-  store: StoreFile,
-  reached: Reached | undefined,
-): Promise<CheckedRows> {
-  let format = await readFormat(database, dir);
-  if (format === "foreign" || (format === "none" && lastKnown(store, reached) > 0))
-    throw formatDamage(dir);
-  if (format === "none") format = await writeFormat(database, store.generation);
-  const { generation } = format;
-  const known: ChainMark = generation === store.generation ? store.reached : chainStart;
-  const last = generation === reached?.generation ? reached.position : 0;
-  return { generation, chain: await checkChain(database, known, last) };
-}
 
 const AT_ONCE = 64;
 
@@ -43,7 +13,7 @@ const AT_ONCE = 64;
  * Damaged, missing and too old rows stay; reading their session reports them.
  * @throws TurnlogError when the store cannot be read or written for another reason than damage
  */
-export async function catchUpIndex(database: Database, since: SinceMark): Promise<void> {
+export async function catchUpIndex(database: RowStore, since: SinceMark): Promise<void> {
   const { sessions } = since;
   const batch = database.batch();
   let behind = 0;
@@ -63,7 +33,7 @@ export async function catchUpIndex(database: Database, since: SinceMark): Promis
 
 /** The corrected row; undefined if the row stays as it is. */
 async function caughtUp(
-  database: Database,
+  database: RowStore,
   session: string,
   since: SinceMark,
 ): Promise<ReturnType<typeof indexRow> | undefined> {

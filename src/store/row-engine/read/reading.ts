@@ -13,7 +13,7 @@ import { deletedError, sharedDamage } from "../../log-rules/log-errors.ts";
 import { spanOf, dueEvents, missingEvent } from "../../log-rules/reading-rules.ts";
 import type { Heads, Head } from "../heads/heads.ts";
 import { ownFrom, type Lineage, type OwnedRange } from "../heads/lineage.ts";
-import type { Database } from "../rows/database.ts";
+import type { RowStore } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import { eventKey, numberOf } from "../rows/keys.ts";
 import { isDeleted } from "../rows/session-rows.ts";
@@ -114,7 +114,7 @@ interface Page {
 }
 
 /** Never rejects: its caller may have stopped waiting. */
-function fetch(database: Database, owned: readonly OwnedPosition[]): Promise<Page> {
+function fetch(database: RowStore, owned: readonly OwnedPosition[]): Promise<Page> {
   return database.getMany(owned.map(({ owner, position }) => eventKey(owner, position))).then(
     (rows) => ({ owned, rows }),
     (error: unknown) => ({ owned, error }),
@@ -157,7 +157,7 @@ function eventIn(
 // Reads a span of a session's events: its own, and for a fork those that it shares.
 
 export interface SharedSource {
-  readonly database: Database;
+  readonly database: RowStore;
   readonly codec: Codec;
   readonly lineage: Lineage;
 }
@@ -234,7 +234,7 @@ async function* between(
 }
 
 async function* read(
-  database: Database,
+  database: RowStore,
   codec: Codec,
   session: string,
   { owner, from, to }: OwnedRange,
@@ -270,7 +270,7 @@ type Chunk = { readonly rows: readonly [string, string][] } | { readonly error: 
 
 /** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
 async function* readSpan(
-  database: Database,
+  database: RowStore,
   codec: Codec,
   session: string,
   { from, to, backwards }: Span,

@@ -19,13 +19,13 @@ import { deletedError, damagedAt } from "../../log-rules/log-errors.ts";
 import type { Head, Heads } from "../heads/heads.ts";
 import type { Lineage } from "../heads/lineage.ts";
 import { checkedRow, positionsSchema } from "../rows/commit-record.ts";
-import { type Database, rowAt } from "../rows/database.ts";
+import { type RowStore, rowAt } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import { idKey } from "../rows/keys.ts";
 import type { Committer } from "./committer.ts";
 
 export interface AppenderOptions {
-  readonly database: Database;
+  readonly database: RowStore;
   readonly codec: Codec;
   readonly heads: Heads;
   readonly lineage: Lineage;
@@ -144,7 +144,7 @@ async function find(
 }
 
 async function stored(
-  database: Database,
+  database: RowStore,
   session: string,
   id: string,
 ): Promise<IdPlace | undefined> {

@@ -2,7 +2,7 @@
 
 import type { TurnlogError, Appended } from "../../../events/index.ts";
 import { CommitBuilder } from "../rows/commit-record.ts";
-import type { Database, WriteBatch } from "../rows/database.ts";
+import type { RowStore, WriteBatch } from "../rows/row-store.ts";
 import type { BatchShare, Head, PendingBatch } from "./heads.ts";
 import { ownFrom } from "./lineage.ts";
 
@@ -23,7 +23,7 @@ export class Batch implements PendingBatch {
   readonly #promised: Promised[] = [];
   #outcome: "open" | "written" | TurnlogError = "open";
 
-  constructor(database: Database, position: number) {
+  constructor(database: RowStore, position: number) {
     this.rows = database.batch();
     this.record = new CommitBuilder(position);
   }

@@ -19,7 +19,7 @@ import type { OwnedRange } from "../heads/lineage.ts";
 import type { SharedSource } from "../read/reading.ts";
 import { snapshotIn, snapshotRow } from "../read/snapshots.ts";
 import { withChecksum, checkedRow, positionsSchema } from "../rows/commit-record.ts";
-import { allRows, rowAt, rowsAtOnce } from "../rows/database.ts";
+import { allRows, rowAt, rowsAtOnce } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import {
   rangesOf,

@@ -4,7 +4,7 @@ import { LONGEST_RUN, eventsIn, isMergedRow } from "../../event-rows/index.ts";
 import { damagedAt } from "../../log-rules/log-errors.ts";
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
 import { sumOfChecksums, type CommitRecord, checksumOf } from "./commit-record.ts";
-import { allRows, type Database } from "./database.ts";
+import { allRows, type RowStore } from "./row-store.ts";
 import { readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
 import { isDeleted } from "./session-rows.ts";
@@ -31,7 +31,7 @@ const SCAN_FROM = 8;
  * @throws TurnlogError `LOG_DAMAGED` when the rows are not those that the batch wrote
  */
 export async function commitRows(
-  database: Database,
+  database: RowStore,
   record: CommitRecord,
   deleted: Set<string>,
 ): Promise<PlacedRow[]> {
@@ -50,7 +50,7 @@ export async function commitRows(
 
 /** As {@link commitRows}, without looking at the sum. */
 export async function placedRows(
-  database: Database,
+  database: RowStore,
   record: Pick<CommitRecord, "position" | "ranges">,
   deleted: Set<string>,
 ): Promise<PlacedRow[]> {
@@ -89,7 +89,7 @@ function missing(session: string, position: number): TurnlogError {
 }
 
 async function rowsBySession(
-  database: Database,
+  database: RowStore,
   record: Pick<CommitRecord, "ranges">,
   deleted: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, Rows>> {
@@ -110,7 +110,7 @@ async function rowsBySession(
 }
 
 /** Fetches keys too: a missing row must not shift the later ones. */
-async function scan(database: Database, session: string, from: number, to: number): Promise<Rows> {
+async function scan(database: RowStore, session: string, from: number, to: number): Promise<Rows> {
   const rows: [number, string][] = [];
   const { length } = eventKey(session, from);
   try {
@@ -131,7 +131,7 @@ async function scan(database: Database, session: string, from: number, to: numbe
 
 /** Fetches rows by key; undefined if one is missing under its own key. */
 async function lookUp(
-  database: Database,
+  database: RowStore,
   session: string,
   from: number,
   to: number,

@@ -2,7 +2,7 @@
 
 import type { Snapshot } from "../../../events/index.ts";
 import { isSnapshot } from "../../log-rules/snapshot-rows.ts";
-import type { Database } from "../rows/database.ts";
+import type { RowStore } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import { snapshotKey, sessionIn } from "../rows/keys.ts";
 import { withChecksum, rowContent } from "../rows/commit-record.ts";
@@ -32,10 +32,10 @@ interface LookUp extends PromiseWithResolvers<string | undefined> {
 
 /** Reads snapshots that are requested at the same time in one look-up: a state has some twenty. */
 export class SnapshotReader {
-  readonly #database: Database;
+  readonly #database: RowStore;
   #pending: LookUp[] = [];
 
-  constructor(database: Database) {
+  constructor(database: RowStore) {
     this.#database = database;
   }
 

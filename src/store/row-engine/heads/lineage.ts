@@ -5,7 +5,7 @@
 
 import { sharedDamage } from "../../log-rules/log-errors.ts";
 import type { TurnlogError, ForkPoint } from "../../../events/index.ts";
-import { rowAt, type Database } from "../rows/database.ts";
+import { rowAt, type RowStore } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import { readIndex } from "../rows/session-rows.ts";
 import { sessionKey } from "../rows/keys.ts";
@@ -19,10 +19,10 @@ export interface OwnedRange {
 }
 
 export class Lineage {
-  readonly #database: Database;
+  readonly #database: RowStore;
   readonly #heads: Heads;
 
-  constructor(database: Database, heads: Heads) {
+  constructor(database: RowStore, heads: Heads) {
     this.#database = database;
     this.#heads = heads;
   }
