@@ -11,9 +11,9 @@ import {
   type Backup,
   type BackupOptions,
   backupStore,
+  type MomentStore,
 } from "./backup/backup-store.ts";
-import { rowEngine, type RowEngine, type RowEngineOptions } from "../row-engine/row-engine.ts";
-import type { RowStore } from "../row-engine/rows/row-store.ts";
+import { engineOnRows, type RowEngine, type RowEngineOptions } from "../row-engine/row-engine.ts";
 
 /**
  * A log whose store can be copied.
@@ -48,16 +48,18 @@ export class LevelLog extends CheckedLog implements StoreLog {
   declare readonly cursors: CursorStore;
   readonly dir: string | undefined;
   readonly readOnly: boolean;
+  readonly #database: MomentStore;
   readonly #level: RowEngine;
   readonly #ending = new AbortController();
   /** The backups under way: they end before the store closes. */
   readonly #backups = new Set<Promise<unknown>>();
 
-  constructor(database: RowStore, options: RowEngineOptions) {
-    const level = rowEngine(database, options);
+  constructor(database: MomentStore, options: RowEngineOptions) {
+    const level = engineOnRows(database, options);
     super(level.engine);
     this.dir = options.dir;
     this.readOnly = options.readOnly ?? false;
+    this.#database = database;
     this.#level = level;
   }
 
@@ -71,13 +73,14 @@ export class LevelLog extends CheckedLog implements StoreLog {
   }
 
   async #backup(dir: string, options: BackupOptions): Promise<Backup> {
-    const { database, committer } = this.#level;
+    const { scans, committer } = this.#level;
     if (this.dir !== undefined) assertOutside(this.dir, dir);
     using ends = firstAbort(this.#ending.signal, options.signal);
     using _ = this.blobs.hold();
     const { indexed } = committer;
-    return await backupStore(database, this.blobs, dir, {
+    return await backupStore(this.#database, this.blobs, dir, {
       ...options,
+      hold: (snapshot) => scans.hold(snapshot),
       signal: ends.signal,
       indexed,
     });

@@ -14,7 +14,7 @@ import { eraseLeft, type Eraser } from "../row-engine/upkeep/erasure.ts";
 import { catchUpIndex } from "../row-engine/upkeep/opening.ts";
 import { checkRows, type CheckedRows } from "./files/checked-rows.ts";
 import type { Committer } from "../row-engine/write/committer.ts";
-import { checkedMarkRow, chainStart } from "../row-engine/rows/commit-record.ts";
+import { chainStart } from "../row-engine/rows/commit-record.ts";
 import { storeFailure } from "../row-engine/rows/failures.ts";
 import { checkFiles, sumTables } from "./files/file-check.ts";
 import { createReached, lastKnown, ReachedFile, readReached } from "./files/reached-file.ts";
@@ -266,7 +266,6 @@ function closer(
         const { spare } = committer;
         // LevelDB merges a table only with a table above it: the next batch makes one.
         if (spare.length > 0) await flush(database);
-        batch.put(...checkedMarkRow(written));
         // Always synced: `store.json` is about to say that the log reached this position.
         await batch.write({ sync: true });
         await flush(database, spare);

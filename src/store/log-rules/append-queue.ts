@@ -113,7 +113,11 @@ export class AppendQueue<Head extends WaitingHead> {
       this.#options.assertUsable?.(head, options);
       if (head.isDeleted) throw deletedError(head.session);
       this.#refused.assertNone(head.session, options.writer);
-      return this.#options.queue(head, expected, events, options);
+      const appended = this.#options.queue(head, expected, events, options);
+      const { writer } = options;
+      if (writer !== undefined)
+        appended.catch((error: unknown) => this.#refused.remember(head.session, error, writer));
+      return appended;
     } catch (error) {
       throw this.#refused.remember(head.session, error, options.writer);
     }

@@ -68,9 +68,11 @@ export abstract class HeadCache<Head extends WaitingHead> {
     if (head !== undefined) head.tail = tail;
   }
 
-  /** Drops all heads, so that they are read from the store again. */
-  clear(): void {
+  /** Drops all heads, so that they are read from the store again, and returns them. */
+  protected clear(): readonly Head[] {
+    const heads = [...this.#heads.values()];
     this.#heads.clear();
+    return heads;
   }
 
   /** A head that begins to be read from the store. */

@@ -1,3 +1,4 @@
-/** The engine on any store of rows by key: the one under LevelDB's log, on disk and in memory, and under SQLite's. */
+/** The engine on any store of rows by key: LevelDB, on disk and in memory, and SQLite are such stores. */
 
-export { rowEngine, type RowEngine, type RowEngineOptions } from "./row-engine.ts";
+export { rowEngine } from "./open-rows.ts";
+export type { KeyRange, RowStore, Scan, WriteBatch } from "./rows/row-store.ts";

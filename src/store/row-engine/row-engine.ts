@@ -1,4 +1,4 @@
-/** The engine on any abstract-level database: its parts, each made with the others that it uses. */
+/** The engine on rows by key: its parts, each made with the others that it uses. */
 
 import { z } from "zod";
 import {
@@ -16,7 +16,7 @@ import { Heads, IndexRows } from "./heads/heads.ts";
 import { Lineage } from "./heads/lineage.ts";
 import { readGlobal } from "./read/global-reader.ts";
 import { Reading } from "./read/reading.ts";
-import { ScannedDatabase, Erasure, type Eraser } from "./upkeep/erasure.ts";
+import { ScannedStore, Erasure, type Eraser } from "./upkeep/erasure.ts";
 import { SnapshotReader, snapshotRow } from "./read/snapshots.ts";
 import { checkedRow, withChecksum, type ChainMark } from "./rows/commit-record.ts";
 import { rowAt, type RowStore } from "./rows/row-store.ts";
@@ -31,12 +31,14 @@ export interface RowEngineOptions {
   readonly dir?: string;
   /** Refuse every change. Default: false. */
   readonly readOnly?: boolean;
-  readonly blobs: BlobStore;
+  readonly blobs?: BlobStore;
   readonly sync: boolean;
   readonly end: ChainMark;
   readonly checked: ChainMark;
-  /** Removes deleted rows from the files. Left out where rows in memory leave nothing behind. */
-  readonly eraser?: Eraser;
+  /** Removes deleted rows from the files. Left out where they leave nothing behind. */
+  readonly eraser?: Eraser | undefined;
+  /** Whether others may follow a failed write, since it leaves the store as it was. Default: false. */
+  readonly undoes?: boolean | undefined;
   /** Throws when another process owns the store, or its folder is gone. Left out where that cannot happen. */
   readonly assertOwned?: () => void;
   /** Called with the end of the log after each synced write, before its appends resolve. */
@@ -48,13 +50,13 @@ export interface RowEngineOptions {
 /** An engine, and what a backup needs of it. */
 export interface RowEngine {
   readonly engine: Engine;
-  readonly database: RowStore;
+  readonly scans: ScannedStore;
   readonly committer: Committer;
 }
 
-export function rowEngine(given: RowStore, options: RowEngineOptions): RowEngine {
+export function engineOnRows(given: RowStore, options: RowEngineOptions): RowEngine {
   const { dir, readOnly = false, blobs, eraser, release } = options;
-  const [codec, index, database] = [createCodec(), new IndexRows(), new ScannedDatabase(given)];
+  const [codec, index, database] = [createCodec(), new IndexRows(), new ScannedStore(given)];
   let isClosing = false;
 
   const followers: Following = new Following(
@@ -73,9 +75,8 @@ export function rowEngine(given: RowStore, options: RowEngineOptions): RowEngine
     assertOwned: options.assertOwned ?? (() => {}),
     index,
     onWritten: () => followers.notify(),
-    // After a failed write only the store knows what was written.
     onFailed: () => {
-      heads.clear();
+      heads.lose();
       followers.forget();
     },
   });
@@ -89,7 +90,7 @@ export function rowEngine(given: RowStore, options: RowEngineOptions): RowEngine
     ownership: oneProcess,
     refused: readOnly ? () => readOnlyError(dir) : undefined,
     followers,
-    cursors: levelCursors(database, committer),
+    cursors: storedCursors(database, committer),
     snapshots: snapshots(),
     append: (session, expected, events, given) => appender.append(session, expected, events, given),
     appendParts: (session, parts, given) => appender.appendParts(session, parts, given),
@@ -111,7 +112,7 @@ export function rowEngine(given: RowStore, options: RowEngineOptions): RowEngine
       await release(committer);
     },
   };
-  return { engine, database, committer };
+  return { engine, scans: database, committer };
 
   async function head(session: string) {
     const { committed, isDeleted } = await heads.load(session);
@@ -171,7 +172,7 @@ export function rowEngine(given: RowStore, options: RowEngineOptions): RowEngine
 const cursorSchema = z.int().nonnegative();
 
 /** The stored positions of consumers, each in a row of its own. Not a cache: a damaged one is an error. */
-function levelCursors(database: RowStore, committer: Committer): CursorStore {
+function storedCursors(database: RowStore, committer: Committer): CursorStore {
   return {
     async load(name) {
       const key = cursorKey(name);

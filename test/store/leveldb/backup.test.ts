@@ -242,7 +242,7 @@ describe("a backup that is interrupted", () => {
     else await rows.del(key === "first commit" ? commit : key);
     const root = await temporaryFolder();
     const error = await refusal(() =>
-      backupStore(rows, memoryBlobs(), join(root, "to"), { indexed: 0 }),
+      backupStore(rows, memoryBlobs(), join(root, "to"), { indexed: 0, hold: (held) => held }),
     );
     expect(error.code).toBe("LOG_DAMAGED");
     expect(error.message).toContain(place);

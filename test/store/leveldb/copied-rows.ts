@@ -30,7 +30,7 @@ export async function damagesIn(source: RowStore): Promise<readonly Damage[]> {
 
 /** The first commit record, as good as it was but for the chain: a repair writes all of them anew. */
 export async function breakChain(rows: RowStore): Promise<boolean> {
-  const first = await firstOf(rows.iterator({ ...under("c/"), limit: 1 }));
+  const first = await firstOf(rows, under("c/"));
   if (first === undefined) return false;
   const [key, row] = first;
   const [, ...rest] = z.array(z.unknown()).parse(JSON.parse(row.slice(7)));

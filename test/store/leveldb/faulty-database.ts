@@ -3,14 +3,8 @@ import type { Level } from "level";
 import { MemoryLevel } from "memory-level";
 import { checkChain } from "../../../src/store/row-engine/read/chain-check.ts";
 import { chainStart } from "../../../src/store/row-engine/rows/commit-record.ts";
-import type {
-  RowStore,
-  KeyRange,
-  Scan,
-  ScanOptions,
-  Snapshot,
-  WriteBatch,
-} from "../../../src/store/row-engine/rows/row-store.ts";
+import type { MomentStore, Snapshot } from "../../../src/store/leveldb/backup/backup-store.ts";
+import type { KeyRange, Scan, WriteBatch } from "../../../src/store/row-engine/rows/row-store.ts";
 import { catchUpIndex } from "../../../src/store/row-engine/upkeep/opening.ts";
 import { type StoreLog, LevelLog } from "../../../src/store/leveldb/level-log.ts";
 import { memoryBlobs } from "../../../src/store/blobs/memory-blobs.ts";
@@ -21,8 +15,8 @@ type Operation = "write" | "get" | "scan";
 /** Called before each operation. */
 export type Delay = (operation: Operation) => Promise<void>;
 
-class FaultyDatabase implements RowStore {
-  readonly #inner: RowStore;
+class FaultyDatabase implements MomentStore {
+  readonly #inner: MomentStore;
   readonly #delay: Delay;
   readonly #faults: Record<Operation, { after: number; error: Error }[]> = {
     write: [],
@@ -37,7 +31,7 @@ class FaultyDatabase implements RowStore {
   mostWriting = 0;
   openScans = 0;
 
-  constructor(inner: RowStore, delay: Delay = () => Promise.resolve()) {
+  constructor(inner: MomentStore, delay: Delay = () => Promise.resolve()) {
     this.#inner = inner;
     this.#delay = delay;
   }
@@ -57,26 +51,13 @@ class FaultyDatabase implements RowStore {
     throw fault.error;
   }
 
-  async get(key: string): Promise<string | undefined> {
-    await this.#pass("get");
-    return this.#inner.get(key);
-  }
-
   async getMany(keys: string[]): Promise<(string | undefined)[]> {
     await this.#pass("get");
     return this.#inner.getMany(keys);
   }
 
-  iterator(options: ScanOptions): Scan<[string, string]> {
-    return this.#scan(this.#inner.iterator(options));
-  }
-
-  keys(options: KeyRange): Scan<string> {
-    return this.#scan(this.#inner.keys(options));
-  }
-
-  values(options: ScanOptions): Scan<string> {
-    return this.#scan(this.#inner.values(options));
+  iterator(range: KeyRange & { readonly snapshot?: Snapshot }): Scan {
+    return this.#scan(this.#inner.iterator(range));
   }
 
   batch(): WriteBatch {
@@ -105,7 +86,7 @@ class FaultyDatabase implements RowStore {
     return this.#inner.close();
   }
 
-  #scan<Item>(inner: Scan<Item>): Scan<Item> {
+  #scan(inner: Scan): Scan {
     this.openScans++;
     let open = true;
     return {

@@ -24,7 +24,7 @@ import { ownStore, type Ownership } from "../files/own-store.ts";
 import { writeFormat, FORMAT, newStore, writeStoreFile } from "../files/store-file.ts";
 import { storePaths, type StorePaths, namesIn } from "../files/store-files.ts";
 import { chainEnd } from "../../row-engine/read/chain-check.ts";
-import { type RowStore, momentOf, type Rows, type Scan } from "../../row-engine/rows/row-store.ts";
+import type { KeyRange, RowStore, Rows, Scan } from "../../row-engine/rows/row-store.ts";
 import { commitDamage, readFailure, storeFailure } from "../../row-engine/rows/failures.ts";
 
 export interface BackupOptions {
@@ -47,14 +47,27 @@ export interface Backup {
   readonly lostBlobs: readonly string[];
 }
 
+/** The rows of one moment, no matter what is written later, until it is closed. */
+export interface Snapshot {
+  close(): Promise<void>;
+}
+
+/** A store that can be copied while it is in use. */
+export interface MomentStore extends RowStore {
+  iterator(range: KeyRange & { readonly snapshot?: Snapshot }): Scan;
+  snapshot(): Snapshot;
+}
+
 interface CopyOptions extends BackupOptions {
+  /** Keeps rows that are deleted meanwhile, until the snapshot is closed. */
+  readonly hold: (snapshot: Snapshot) => Snapshot;
   /** The global position up to which index rows are complete: commit records tell the rest. */
   readonly indexed: number;
 }
 
 /** @throws TurnlogError as `StoreLog.backup` */
 export async function backupStore(
-  source: RowStore,
+  source: MomentStore,
   blobs: BlobStore,
   dir: string,
   options: CopyOptions,
@@ -82,7 +95,7 @@ export async function backupStore(
 }
 
 async function writeCopy(
-  source: RowStore,
+  source: MomentStore,
   paths: StorePaths,
   options: CopyOptions,
 ): Promise<StoreCopy> {
@@ -104,13 +117,13 @@ async function writeCopy(
 }
 
 async function copyMoment(
-  source: RowStore,
+  source: MomentStore,
   target: RowStore,
-  { onProgress, signal, indexed }: CopyOptions,
+  { onProgress, signal, indexed, hold }: CopyOptions,
 ): Promise<StoreCopy> {
-  const moment = momentOf(source);
+  const snapshot = hold(source.snapshot());
   try {
-    const rows = ofSource(moment);
+    const rows = rowsOf(source, snapshot);
     const { position } = await chainEnd(rows);
     const copy = new StoreCopy(rows, target, {
       indexed,
@@ -126,7 +139,7 @@ async function copyMoment(
     onProgress?.({ events, of: events });
     return copy;
   } finally {
-    await moment.close();
+    await snapshot.close();
   }
 }
 
@@ -136,21 +149,21 @@ function refuse({ session, position, why }: Damage): never {
 }
 
 /** A failed read is a failure of the source store, not of the backup's folder. */
-function ofSource({ iterator, keys, values }: Rows): Rows {
-  const read = <Item>(scan: Scan<Item>): Scan<Item> => ({
-    nextv: async (size) => {
-      try {
-        return await scan.nextv(size);
-      } catch (error) {
-        throw readFailure(error, "all sessions", 0);
-      }
-    },
-    close: () => scan.close(),
-  });
+function rowsOf(source: MomentStore, snapshot: Snapshot): Rows {
   return {
-    iterator: (options) => read(iterator(options)),
-    keys: (options) => read(keys(options)),
-    values: (options) => read(values(options)),
+    iterator: (range) => {
+      const scan = source.iterator({ ...range, snapshot });
+      return {
+        nextv: async (size) => {
+          try {
+            return await scan.nextv(size);
+          } catch (error) {
+            throw readFailure(error, "all sessions", 0);
+          }
+        },
+        close: () => scan.close(),
+      };
+    },
   };
 }
 

@@ -121,7 +121,7 @@ export async function readFormat(
   assertStoreFormat(stored, dir);
   const format = formatSchema.safeParse(stored, { jitless: true }).data;
   if (format !== undefined) return format;
-  return (await firstOf(database.keys({ limit: 1 }))) === undefined ? "none" : "foreign";
+  return (await firstOf(database, {})) === undefined ? "none" : "foreign";
 }
 
 /** Always synced: LevelDB cannot open a database that lost its first write in a power cut. */

@@ -36,6 +36,8 @@ export interface Head extends WaitingHead {
   isDeleted: boolean;
   /** A deletion has the session to itself: other changes wait for the end of `line`. */
   isLocked: boolean;
+  /** A write failed, and what is known here may be wrong: changes that began with it are refused. */
+  isLost: boolean;
   revision: number;
   committed: number;
   createdAt: number;
@@ -120,6 +122,11 @@ export class Heads extends HeadCache<Head> {
     return head;
   }
 
+  /** Has everything read again after a failed write: only the store knows what was written. */
+  lose(): void {
+    for (const head of this.clear()) head.isLost = true;
+  }
+
   /** Undefined while a deletion has the session to itself. */
   unlocked(session: string): Head | undefined {
     const head = this.known(session);
@@ -143,6 +150,7 @@ export class Heads extends HeadCache<Head> {
       ready: false,
       isDeleted: false,
       isLocked: false,
+      isLost: false,
       revision: 0,
       committed: 0,
       createdAt: 0,
@@ -173,12 +181,12 @@ async function readHead(database: RowStore, session: string, rows: IndexRows): P
   try {
     const [row, last] = await Promise.all([
       rowAt(database, sessionKey(session)),
-      firstOf(database.keys({ ...under(prefix), reverse: true, limit: 1 })),
+      firstOf(database, { ...under(prefix), reverse: true }),
     ]);
     if (row === undefined && last === undefined)
       return { ...nothing, isDeleted: await isDeleted(database, session) };
     const entry = row === undefined ? undefined : readIndex(session, row);
-    const end = last === undefined ? (entry?.link?.position ?? 0) : numberOf(last);
+    const end = last === undefined ? (entry?.link?.position ?? 0) : numberOf(last[0]);
     if (entry === undefined) throw damagedAt(session, end, "its index row is missing or altered");
     const index = atLeast(entry, known);
     const { revision } = index;

@@ -61,7 +61,7 @@ export async function checkChain(
 
 /** The end of the last commit record, or the start of the chain. */
 export async function chainEnd(database: Rows): Promise<ChainMark> {
-  const last = await firstOf(database.iterator({ ...under("c/"), reverse: true, limit: 1 }));
+  const last = await firstOf(database, { ...under("c/"), reverse: true });
   if (last === undefined) return chainStart;
   const position = numberOf(last[0]);
   const record = readCommit(position, last[1]);
@@ -82,9 +82,11 @@ function isSame(one: ChainMark, other: ChainMark): boolean {
 /** Throws unless a commit record ends at the mark, with its checksum. */
 async function assertMark(database: RowStore, { position, checksum }: ChainMark): Promise<void> {
   if (position === 0) return;
-  const found = await firstOf(
-    database.iterator({ gte: commitKey(0), lte: commitKey(position), reverse: true, limit: 1 }),
-  );
+  const found = await firstOf(database, {
+    gte: commitKey(0),
+    lte: commitKey(position),
+    reverse: true,
+  });
   const record = found === undefined ? undefined : readCommit(numberOf(found[0]), found[1]);
   if (
     record === undefined ||

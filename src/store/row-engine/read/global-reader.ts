@@ -130,9 +130,11 @@ async function recordBefore(
   database: RowStore,
   position: number,
 ): Promise<CommitRecord | undefined> {
-  const found = await firstOf(
-    database.iterator({ gte: commitKey(0), lte: commitKey(position), reverse: true, limit: 1 }),
-  );
+  const found = await firstOf(database, {
+    gte: commitKey(0),
+    lte: commitKey(position),
+    reverse: true,
+  });
   return found === undefined ? undefined : recordOf(found[0], found[1], position);
 }
 
@@ -153,17 +155,14 @@ async function gap(
   const why = `global positions ${expected} to ${next.position - 1} are missing`;
   for (const { session, from } of next.ranges) {
     if (await isDeleted(database, session)) continue;
-    const last = await firstOf(
-      database.keys({
-        gte: eventPrefix(session),
-        lt: eventKey(session, from),
-        reverse: true,
-        limit: 1,
-      }),
-    );
+    const last = await firstOf(database, {
+      gte: eventPrefix(session),
+      lt: eventKey(session, from),
+      reverse: true,
+    });
     const index = last === undefined ? await rowAt(database, sessionKey(session)) : undefined;
     const link = index === undefined ? undefined : readIndex(session, index)?.link;
-    const end = last === undefined ? (link?.position ?? 0) : numberOf(last);
+    const end = last === undefined ? (link?.position ?? 0) : numberOf(last[0]);
     if (end < from - 1) return damagedAt(session, end + 1, why);
   }
   return commitDamage(expected, why);

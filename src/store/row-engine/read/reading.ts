@@ -13,7 +13,7 @@ import { deletedError, sharedDamage } from "../../log-rules/log-errors.ts";
 import { spanOf, dueEvents, missingEvent } from "../../log-rules/reading-rules.ts";
 import type { Heads, Head } from "../heads/heads.ts";
 import { ownFrom, type Lineage, type OwnedRange } from "../heads/lineage.ts";
-import type { RowStore } from "../rows/row-store.ts";
+import type { RowStore, Scan } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import { eventKey, numberOf } from "../rows/keys.ts";
 import { isDeleted } from "../rows/session-rows.ts";
@@ -279,13 +279,16 @@ async function* readSpan(
   const step = backwards ? -1 : 1;
   let position = backwards ? to : from;
   const end = (backwards ? from : to) + step;
-  const scan = database.iterator({
-    gte: eventKey(session, from),
-    // The last event may be part of a run, whose key has the run's last position.
-    lte: eventKey(session, to + LONGEST_RUN - 1),
-    reverse: backwards,
-    highWaterMarkBytes: CHUNK_BYTES,
-  });
+  const open = (): Scan =>
+    database.iterator({
+      gte: eventKey(session, from),
+      // The last event may be part of a run, whose key has the run's last position.
+      lte: eventKey(session, (backwards ? position : to) + LONGEST_RUN - 1),
+      reverse: backwards,
+      highWaterMarkBytes: CHUNK_BYTES,
+    });
+  let scan = open();
+  let isNew = true;
   const remaining = (): number => step * (end - position);
   const fetch = (): Promise<Chunk> =>
     scan.nextv(Math.min(CHUNK, remaining())).then(
@@ -297,6 +300,15 @@ async function* readSpan(
     while (position !== end) {
       const chunk = await (ahead ?? fetch());
       if ("error" in chunk) throw readFailure(chunk.error, session, position);
+      if (!isNew && backwards && numberOf(chunk.rows[0]?.[0] ?? "") !== position) {
+        // Since the last page, rows may have been merged into one that the scan has passed.
+        await scan.close();
+        scan = open();
+        isNew = true;
+        ahead = undefined;
+        continue;
+      }
+      isNew = false;
       if (chunk.rows.length === 0) throw missingEvent(session, position);
       // Each row holds at least one event: with this many rows, no further page is needed.
       ahead = chunk.rows.length < remaining() ? fetch() : undefined;

@@ -118,6 +118,8 @@ async function scan(database: RowStore, session: string, from: number, to: numbe
       gte: eventKey(session, from),
       // The last event may be part of a run, whose key has the run's last position.
       lte: eventKey(session, to + LONGEST_RUN - 1),
+      // Each row has at least one of them.
+      limit: to - from + 1,
     })) {
       if (key.length !== length) continue;
       rows.push([numberOf(key), row]);

@@ -1,61 +1,70 @@
 /**
- * The part of abstract-level that the log uses, with keys and values as utf8 strings. `Level` and
- * `MemoryLevel` have this shape; tests insert a layer that fails.
+ * The port under `rowEngine`: a store of rows of text by key, in the order of the keys' UTF-8 bytes. It is the part of
+ * abstract-level that the engine uses, so `Level` and `MemoryLevel` have this shape; tests insert a layer that fails.
+ * `docs/engines.md` shows how to write one.
  */
 
-/** Keeps the rows of one moment for the scans that name it, until it is closed. */
-export interface Snapshot {
-  close(): Promise<void>;
-}
+import type { Span } from "./spare-rows.ts";
 
+/** All keys, or those between two, both with `gte` and `lte` included. */
 export interface KeyRange {
-  readonly snapshot?: Snapshot;
   readonly gte?: string;
   readonly gt?: string;
   readonly lt?: string;
   readonly lte?: string;
   readonly reverse?: boolean;
   readonly limit?: number;
-}
-
-/** LevelDB's own option: the most bytes that one `nextv` brings into memory. */
-export interface ScanOptions extends KeyRange {
+  /** LevelDB's own option: the most bytes that one `nextv` brings into memory. */
   readonly highWaterMarkBytes?: number;
 }
 
-/** An open scan. It holds a snapshot of the database until it is closed. */
-export interface Scan<Item> {
-  /** At most `size` items; none at the end. */
-  nextv(size: number): Promise<Item[]>;
+/** An open scan. What is written meanwhile, it may show or not, but each row as a whole. */
+export interface Scan {
+  /** At most `size` rows; none at the end. */
+  nextv(size: number): Promise<[key: string, row: string][]>;
   close(): Promise<void>;
 }
 
+/** Changes that are made together or not at all. */
 export interface WriteBatch {
-  put(key: string, value: string): unknown;
+  put(key: string, row: string): unknown;
   del(key: string): unknown;
+  /** Resolves when the changes can be read; with `sync`, when they survive a power cut too. */
   write(options: { readonly sync: boolean }): Promise<void>;
+  /** Called instead of `write` where the changes are not wanted any more. */
   close(): Promise<void>;
 }
 
+/** A store of rows that one process has open. */
 export interface RowStore {
-  get(key: string): Promise<string | undefined>;
+  /** The rows under these keys, undefined where there is none. */
   getMany(keys: string[]): Promise<(string | undefined)[]>;
-  iterator(options: ScanOptions): Scan<[string, string]>;
-  keys(options: KeyRange): Scan<string>;
-  values(options: ScanOptions): Scan<string>;
+  /** Whether `getMany` finds all rows. Default: false, since LevelDB trusts its bloom filters, which have no checksum. */
+  readonly findsAll?: boolean | undefined;
+  iterator(range: KeyRange): Scan;
   batch(): WriteBatch;
-  snapshot(): Snapshot;
+  /** Whether others may follow a failed write, since it leaves the store as it was. Default: false. */
+  readonly undoes?: boolean;
+  /**
+   * Optional: removes the bytes that deleted rows between these keys may have left behind. It is called with no span
+   * too, to move rows to where they can be removed.
+   */
+  erase?(spans: readonly Span[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What scans need of a database. */
-export type Rows = Pick<RowStore, "iterator" | "keys" | "values">;
+/** What scans need of a store. */
+export type Rows = Pick<RowStore, "iterator"> & Partial<Pick<RowStore, "getMany" | "findsAll">>;
 
 /**
- * The only item of a scan with `limit: 1`, or undefined; closes the scan. Requests two items:
- * LevelDB skips unreadable blocks and reports them only at the end of a scan.
+ * The first row of a range, or undefined. Requests two: LevelDB skips unreadable blocks and reports them only at the
+ * end of a scan.
  */
-export async function firstOf<Item>(scan: Scan<Item>): Promise<Item | undefined> {
+export async function firstOf(
+  rows: Rows,
+  range: KeyRange,
+): Promise<[key: string, row: string] | undefined> {
+  const scan = rows.iterator({ ...range, limit: 1 });
   try {
     return (await scan.nextv(2))[0];
   } finally {
@@ -63,21 +72,29 @@ export async function firstOf<Item>(scan: Scan<Item>): Promise<Item | undefined>
   }
 }
 
-/** One row, by a scan: `get` trusts LevelDB's bloom filters, which have no checksum. */
-export async function rowAt(database: Rows, key: string): Promise<string | undefined> {
-  return firstOf(database.values({ gte: key, lte: key, limit: 1 }));
+/** One row. */
+export async function rowAt(rows: Rows, key: string): Promise<string | undefined> {
+  return (await rowsAt(rows, [key]))[0];
+}
+
+/** The rows under these keys. */
+export async function rowsAt(rows: Rows, keys: string[]): Promise<(string | undefined)[]> {
+  if (rows.findsAll === true && rows.getMany !== undefined) return await rows.getMany(keys);
+  const found = keys.map((key) => firstOf(rows, { gte: key, lte: key }));
+  return (await Promise.all(found)).map((row) => row?.[1]);
 }
 
 const PAGE = 256;
 
-/** All rows of a range, page by page, to its end for the same reason. */
+/** All rows of a range, page by page, to its end for the same reason. `limit`: the most rows of a page. */
 export async function* allRows(database: Rows, range: KeyRange): AsyncGenerator<[string, string]> {
-  let rest: KeyRange = range;
+  const limit = Math.min(range.limit ?? PAGE, PAGE);
+  let rest: KeyRange = { ...range, limit };
   for (;;) {
     const page = await readPage(database, rest);
     yield* page;
     const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
+    if (last === undefined || page.length < limit) return;
     const { gte: _, ...upper } = rest;
     rest = { ...upper, gt: last[0] };
   }
@@ -101,7 +118,7 @@ export async function* rowsAtOnce(
 }
 
 async function readPage(database: Rows, range: KeyRange): Promise<[string, string][]> {
-  const scan = database.iterator({ ...range, limit: PAGE, highWaterMarkBytes: 1024 * 1024 });
+  const scan = database.iterator({ ...range, highWaterMarkBytes: 1024 * 1024 });
   const page: [string, string][] = [];
   try {
     for (;;) {
@@ -142,17 +159,4 @@ export class BatchWriter {
     this.#batch = this.#database.batch();
     this.#rows = 0;
   }
-}
-
-/** The rows of this moment, no matter what is written later. It holds a snapshot until it is closed. */
-export interface Moment extends Rows, Snapshot {}
-
-export function momentOf(database: RowStore): Moment {
-  const snapshot = database.snapshot();
-  return {
-    iterator: (options) => database.iterator({ ...options, snapshot }),
-    keys: (options) => database.keys({ ...options, snapshot }),
-    values: (options) => database.values({ ...options, snapshot }),
-    close: () => snapshot.close(),
-  };
 }

@@ -105,6 +105,7 @@ export class Deletion {
     for (const range of rangesOf(session)) {
       for await (const [key] of allRows(source.database, under(range))) keys.push(key);
     }
+    committer.assertUsable(head);
     await committer.write((rows) => {
       for (const key of keys) rows.del(key);
       const { key, row } = tombstoneRow(session, { revision, ...told });
@@ -133,6 +134,7 @@ export class Deletion {
       if (head.isDeleted || head.link?.session !== from) return;
       await committer.caughtUp();
       const { rows, link, createdAt } = await forkCopy(source, head);
+      committer.assertUsable(head);
       await committer.write((batch) => {
         for (const [key, row] of rows) batch.put(key, row);
       });

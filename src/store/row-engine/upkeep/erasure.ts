@@ -12,8 +12,6 @@ import {
   type WriteBatch,
   type KeyRange,
   type Scan,
-  type ScanOptions,
-  type Snapshot,
 } from "../rows/row-store.ts";
 import { erasureFailure } from "../rows/failures.ts";
 import { erasureKey, rangesOf, under, sessionIn } from "../rows/keys.ts";
@@ -24,7 +22,7 @@ import type { Committer } from "../write/committer.ts";
 export type Eraser = (spans: readonly Span[]) => Promise<void>;
 
 export interface ErasureOptions {
-  readonly database: ScannedDatabase;
+  readonly database: ScannedStore;
   readonly committer: Committer;
   /** Undefined if deleted rows leave nothing behind. */
   readonly eraser: Eraser | undefined;
@@ -129,9 +127,10 @@ function spansOf(session: string): readonly Span[] {
 
 // The open scans. Each holds a snapshot with its files: deleted rows stay on disk until earlier scans have ended.
 
-export class ScannedDatabase implements RowStore {
+export class ScannedStore implements RowStore {
   readonly #inner: RowStore;
-  readonly #open = new Map<object, PromiseWithResolvers<void>>();
+  /** With what tells of their end, where somebody waits for it. */
+  readonly #open = new Map<object, PromiseWithResolvers<void> | undefined>();
 
   constructor(inner: RowStore) {
     this.#inner = inner;
@@ -140,51 +139,39 @@ export class ScannedDatabase implements RowStore {
   /** Resolves when the scans that are open now have ended; undefined if there is none. */
   get underWay(): Promise<unknown> | undefined {
     if (this.#open.size === 0) return undefined;
-    return Promise.all([...this.#open.values()].map(({ promise }) => promise));
+    const ends = [...this.#open].map(([held, known]) => {
+      const end = known ?? Promise.withResolvers<void>();
+      this.#open.set(held, end);
+      return end.promise;
+    });
+    return Promise.all(ends);
   }
 
-  get(key: string): Promise<string | undefined> {
-    return this.#inner.get(key);
+  get findsAll(): boolean | undefined {
+    return this.#inner.findsAll;
   }
 
   getMany(keys: string[]): Promise<(string | undefined)[]> {
     return this.#inner.getMany(keys);
   }
 
-  iterator(options: ScanOptions): Scan<[string, string]> {
-    return this.#watched(this.#inner.iterator(options));
-  }
-
-  keys(options: KeyRange): Scan<string> {
-    return this.#watched(this.#inner.keys(options));
-  }
-
-  values(options: ScanOptions): Scan<string> {
-    return this.#watched(this.#inner.values(options));
+  iterator(range: KeyRange): Scan {
+    return this.hold(this.#inner.iterator(range));
   }
 
   batch(): WriteBatch {
     return this.#inner.batch();
   }
 
-  snapshot(): Snapshot {
-    const snapshot = this.#inner.snapshot();
-    // Changed in place: LevelDB takes its own object only.
-    return Object.assign(snapshot, this.#held(snapshot));
-  }
-
   close(): Promise<void> {
     return this.#inner.close();
   }
 
-  #watched<Item>(scan: Scan<Item>): Scan<Item> {
-    return { nextv: (size) => scan.nextv(size), ...this.#held(scan) };
-  }
-
-  #held(held: Snapshot): Snapshot {
-    this.#open.set(held, Promise.withResolvers());
+  /** Deleted rows stay until this is closed. It is changed in place: LevelDB takes its own objects only. */
+  hold<Held extends Pick<Scan, "close">>(held: Held): Held {
+    this.#open.set(held, undefined);
     const close = held.close.bind(held);
-    return {
+    return Object.assign(held, {
       close: async () => {
         try {
           await close();
@@ -193,6 +180,6 @@ export class ScannedDatabase implements RowStore {
           this.#open.delete(held);
         }
       },
-    };
+    });
   }
 }

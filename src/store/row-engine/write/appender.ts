@@ -19,7 +19,7 @@ import { deletedError, damagedAt } from "../../log-rules/log-errors.ts";
 import type { Head, Heads } from "../heads/heads.ts";
 import type { Lineage } from "../heads/lineage.ts";
 import { checkedRow, positionsSchema } from "../rows/commit-record.ts";
-import { type RowStore, rowAt } from "../rows/row-store.ts";
+import { type RowStore, rowsAt } from "../rows/row-store.ts";
 import { readFailure } from "../rows/failures.ts";
 import { idKey } from "../rows/keys.ts";
 import type { Committer } from "./committer.ts";
@@ -39,14 +39,8 @@ export class Appender {
   constructor(options: AppenderOptions) {
     this.#options = options;
     this.#line = new AppendQueue<Head>({
-      look: async ({ session }, ids, link) => {
-        const found = ids.map(async (id) => [id, await find(options, session, id, link)] as const);
-        return (await Promise.all(found)).flatMap(([id, place]) => (place ? [[id, place]] : []));
-      },
-      assertUsable: () => {
-        const { failure } = options.committer;
-        if (failure !== undefined) throw failure;
-      },
+      look: ({ session }, ids, link) => find(options, session, ids, link),
+      assertUsable: (head) => options.committer.assertUsable(head),
       queue: (head, expected, events, { origin }) =>
         this.#queue(head, expected, events, { origin }),
     });
@@ -121,7 +115,7 @@ export class Appender {
     }: { readonly origin?: AppendOptions["origin"] | undefined; readonly link?: ForkPoint },
   ): Promise<Appended> {
     const { committer, codec } = this.#options;
-    if (committer.failure !== undefined) throw committer.failure;
+    committer.assertUsable(head);
     const base = link?.position ?? head.revision;
     const rows = rowsToAppend(codec, head, expected, events, { origin, base });
     if (link !== undefined) Object.assign(head, { link, revision: base });
@@ -129,36 +123,49 @@ export class Appender {
   }
 }
 
-/** The event with this id, in the session itself or in the events that it shares. */
+/** The events with these ids, in the session itself or in the events that it shares. */
 async function find(
   { database, lineage }: AppenderOptions,
   session: string,
-  id: string,
+  ids: readonly string[],
   link: ForkPoint | undefined,
-): Promise<IdPlace | undefined> {
+): Promise<ReadonlyMap<string, IdPlace>> {
+  const found = new Map<string, IdPlace>();
   for await (const { owner, to } of lineage.of(session, link)) {
-    const place = lineage.known(owner)?.ids.get(id) ?? (await stored(database, owner, id));
-    if (place !== undefined && place.position <= to) return place;
+    const queued = lineage.known(owner)?.ids;
+    const missing = ids.filter((id) => !found.has(id));
+    const others = missing.filter((id) => queued?.has(id) !== true);
+    const places = await stored(database, owner, others);
+    for (const id of missing) {
+      const place = queued?.get(id) ?? places.get(id);
+      if (place !== undefined && place.position <= to) found.set(id, place);
+    }
+    if (found.size === ids.length) break;
   }
-  return undefined;
+  return found;
 }
 
 async function stored(
   database: RowStore,
   session: string,
-  id: string,
-): Promise<IdPlace | undefined> {
-  const key = idKey(session, id);
-  let row: string | undefined;
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, IdPlace>> {
+  const places = new Map<string, IdPlace>();
+  const keys = ids.map((id) => idKey(session, id));
+  let rows: readonly (string | undefined)[];
   try {
-    row = await rowAt(database, key);
+    rows = await rowsAt(database, keys);
   } catch (error) {
     throw readFailure(error, session, 0);
   }
-  if (row === undefined) return undefined;
-  const place = checkedRow(key, row, positionsSchema);
-  if (place === undefined)
-    throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
-  const [position, globalPosition] = place;
-  return { position, written: async () => globalPosition };
+  for (const [index, id] of ids.entries()) {
+    const [key, row] = [keys[index] ?? "", rows[index]];
+    if (row === undefined) continue;
+    const place = checkedRow(key, row, positionsSchema);
+    if (place === undefined)
+      throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
+    const [position, globalPosition] = place;
+    places.set(id, { position, written: async () => globalPosition });
+  }
+  return places;
 }

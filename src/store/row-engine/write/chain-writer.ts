@@ -48,7 +48,7 @@ export class ChainWriter {
     const end = batch.record.count === 0 ? undefined : this.#record(batch, before);
     const isMark = end !== undefined && this.#marks.isNext(batch.size);
     // The next opening reads the chain from a mark only, so index rows must be complete up to it.
-    batch.indexesAll ||= isMark || this.#index.isDue;
+    batch.indexesAll ||= isMark || this.#marks.isDue || this.#index.isDue;
     if (batch.indexesAll) this.#index.catchUp(batch, batch.shares);
     else this.#index.begin(batch, batch.shares);
     if (end === undefined) return before;
@@ -152,6 +152,7 @@ class ChainMarks {
   readonly #marks: ChainMark[];
   #newest: ChainMark;
   #size = 0;
+  /** Whether `m/checked` has to be stored anew. */
   #isDue: boolean;
 
   /** `end`: of the chain, which is all in tables. `checked`: the stored mark `m/checked`. */
@@ -164,6 +165,10 @@ class ChainMarks {
   /** The newest mark, perhaps of a batch that is being written. */
   get newest(): ChainMark {
     return this.#newest;
+  }
+
+  get isDue(): boolean {
+    return this.#isDue;
   }
 
   isNext(size: number): boolean {

@@ -9,7 +9,13 @@ import { Batch } from "../heads/batch.ts";
 import { idConflict, nothingToAppend } from "../../log-rules/append-rules.ts";
 import type { BatchShare, Head } from "../heads/heads.ts";
 import { ownFrom } from "../heads/lineage.ts";
-import { withChecksum, checksumOf, type ChainMark } from "../rows/commit-record.ts";
+import {
+  chainStart,
+  checkedMarkRow,
+  withChecksum,
+  checksumOf,
+  type ChainMark,
+} from "../rows/commit-record.ts";
 import type { RowStore, WriteBatch } from "../rows/row-store.ts";
 import { writeFailure } from "../rows/failures.ts";
 import { fixedWidth, idKey } from "../rows/keys.ts";
@@ -21,6 +27,8 @@ const BATCH_SIZE = 1024 * 1024;
 
 export interface CommitterOptions extends ChainWriterOptions {
   readonly sync: boolean;
+  /** Whether others may follow a failed write, since it leaves the store as it was. Default: false. */
+  readonly undoes?: boolean | undefined;
   /** Called before each write; throws when another process owns the store, or its folder is gone. */
   readonly assertOwned: () => void;
   /** Called with the end of the log after each write, before its appends resolve. */
@@ -34,7 +42,7 @@ export interface CommitterOptions extends ChainWriterOptions {
 export class Committer {
   readonly #database: RowStore;
   readonly #options: CommitterOptions;
-  readonly #chain: ChainWriter;
+  #chain: ChainWriter;
   /** The last global position, including queued events. */
   #position: number;
   #written: ChainMark;
@@ -56,8 +64,15 @@ export class Committer {
     this.#chain = new ChainWriter(options);
   }
 
+  /** Why nothing is written any more. */
   get failure(): TurnlogError | undefined {
-    return this.#failure;
+    return this.#options.undoes === true ? undefined : this.#failure;
+  }
+
+  /** @throws TurnlogError the failed write after which nothing is written any more, or that the head was lost with */
+  assertUsable(head?: Head): void {
+    const failure = head?.isLost === true ? this.#failure : this.failure;
+    if (failure !== undefined) throw failure;
   }
 
   /** The end of what is written. */
@@ -133,7 +148,7 @@ export class Committer {
           }
         }
       if (revision === 0) throw nothingToAppend(head);
-      if (this.#failure !== undefined) throw this.#failure;
+      this.assertUsable(head);
     } catch (error) {
       await batch.rows.close();
       throw error;
@@ -161,7 +176,7 @@ export class Committer {
   }
 
   async #change(change: (batch: Batch) => void): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
+    this.assertUsable();
     const batch = this.#open();
     change(batch);
     await batch.promise({ revision: 0, position: 0, repeated: false });
@@ -223,9 +238,10 @@ export class Committer {
     }
   }
 
-  /** Adds merged commit records and late index rows to a batch that follows all others. */
+  /** Adds merged commit records, late index rows and a mark to a batch that follows all others. */
   settle(batch: Pick<WriteBatch, "put" | "del">): void {
     this.#chain.settle(batch);
+    batch.put(...checkedMarkRow(this.#written));
   }
 
   get spare(): readonly Span[] {
@@ -251,7 +267,7 @@ export class Committer {
     this.#options.onWritten();
   }
 
-  /** Nothing may follow a failed write: LevelDB's log file may end in half a record. */
+  /** Nothing may follow a failed write of LevelDB: its log file may end in half a record. */
   #failed(batch: Batch, error: unknown): void {
     const failure = writeFailure(error);
     const behind = this.#filling === undefined ? this.#full : [...this.#full, this.#filling];
@@ -259,6 +275,11 @@ export class Committer {
     this.#filling = undefined;
     this.#writing = undefined;
     this.#position = this.#written.position;
+    this.#chain = new ChainWriter({
+      ...this.#options,
+      end: this.#written,
+      checked: chainStart,
+    });
     this.#options.onFailed();
     for (const lost of [batch, ...behind.splice(0)]) lost.breakPromises(failure);
     this.#full.length = 0;
