@@ -1,12 +1,12 @@
 /**
- * For those who write an engine: a store of events under a log. `docs/engines.md` shows how.
+ * For those who write a store of rows by key under a log, or a whole engine. `docs/engines.md` shows how.
  *
  * @example
  * import { createRuntime, type Runtime } from "turnlog";
- * import { checkedLog, type Engine } from "turnlog/engine";
+ * import { checkedLog, rowEngine, type RowStore } from "turnlog/engine";
  *
- * const runtimeOn = (engine: Engine): Promise<Runtime> =>
- *   createRuntime({ log: checkedLog(engine), agent });
+ * const runtimeOn = async (rows: RowStore): Promise<Runtime> =>
+ *   createRuntime({ log: checkedLog(await rowEngine(rows)), agent });
  */
 
 export {
@@ -18,16 +18,18 @@ export {
   deletedError,
   dueEvents,
   idsOf,
-  inSession,
-  missingEvent,
   OpenRow,
   RefusedWriters,
   repeatedAt,
   rowsToAppend,
-  snapshotIn,
-  snapshotRow,
   spanOf,
   type Engine,
   type EventRow,
   type KnownSession,
 } from "../store/engine/index.ts";
+export {
+  rowEngine,
+  type RowStore,
+  type Scan,
+  type WriteBatch,
+} from "../store/row-engine/index.ts";

@@ -602,7 +602,7 @@ const mayImport: Modules = {
     "runtime",
     "cli/wording",
   ],
-  "store/sqlite": ["events", "validation", "shared", "store/engine"],
+  "store/sqlite": ["events", "validation", "store/engine", "store/row-engine"],
   public: [
     "events",
     "projections",
@@ -617,6 +617,7 @@ const mayImport: Modules = {
     "state",
     "store/engine",
     "store/postgres",
+    "store/row-engine",
     "store/leveldb",
     "runtime",
     "replay",

@@ -10,8 +10,8 @@ export const publicNames: Readonly<Record<string, string>> = {
   `,
   engine: `
     checkedLog checkDeletion checkForkPoint copiedRows decodeRow deletedError dueEvents
-    idsOf inSession missingEvent OpenRow RefusedWriters repeatedAt rowsToAppend snapshotIn snapshotRow spanOf
-    Engine EventRow KnownSession
+    idsOf OpenRow RefusedWriters repeatedAt rowEngine rowsToAppend spanOf
+    Engine EventRow KnownSession RowStore Scan WriteBatch
   `,
   events: `
     createCodec GlobalEvent NewEvent SessionEvent TurnlogError

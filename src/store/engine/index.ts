@@ -10,9 +10,8 @@ export {
   rowsToAppend,
   type KnownSession,
 } from "../log-rules/append-rules.ts";
-export { copiedRows, dueEvents, missingEvent, spanOf } from "../log-rules/reading-rules.ts";
-export { deletedError, inSession } from "../log-rules/log-errors.ts";
-export { snapshotIn, snapshotRow } from "../log-rules/snapshot-rows.ts";
+export { copiedRows, dueEvents, spanOf } from "../log-rules/reading-rules.ts";
+export { deletedError } from "../log-rules/log-errors.ts";
 export { CheckedLog, checkedLog } from "./checked-log.ts";
 export type { Engine } from "./engine.ts";
 export { Following } from "./following.ts";

@@ -2,11 +2,10 @@
 
 import { resolve } from "node:path";
 import type { EventLog } from "../../events/index.ts";
-import { plainEvents } from "../../shared/index.ts";
 import { check, name, oneOf, optionsOf } from "../../validation/index.ts";
-import { CheckedLog } from "../engine/index.ts";
-import { sqliteEngine, tables } from "./sqlite-engine.ts";
-import { SqliteFile, type Durability } from "./sqlite-file.ts";
+import { CheckedLog, type Engine } from "../engine/index.ts";
+import { rowEngine } from "../row-engine/index.ts";
+import { SqliteRows, type Durability } from "./sqlite-rows.ts";
 
 /**
  * Options of {@link openSqliteLog}.
@@ -47,26 +46,26 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLo
   check(optionsSchema, options, "openSqliteLog", { name: "options" });
   const { durability = "sync" } = options;
   // SQLite takes `:memory:` and `file:…` for something else than a file of that name.
-  const file = new SqliteFile(resolve(options.file), durability, tables);
+  const rows = new SqliteRows(resolve(options.file), durability);
   try {
-    return new FileLog(file);
+    return new FileLog(rows, await rowEngine(rows));
   } catch (error) {
-    file.close();
+    await rows.close();
     throw error;
   }
 }
 
 class FileLog extends CheckedLog implements SqliteLog {
-  readonly #file: SqliteFile;
+  readonly #rows: SqliteRows;
 
-  constructor(file: SqliteFile) {
-    super(Object.assign(sqliteEngine(file), { [plainEvents]: true }));
-    this.#file = file;
+  constructor(rows: SqliteRows, engine: Engine) {
+    super(engine);
+    this.#rows = rows;
   }
 
   async backup(file: string): Promise<void> {
     this.assertOpen();
     check(name, file, "backup", { name: "file" });
-    this.#file.copyTo(resolve(file));
+    this.#rows.copyTo(resolve(file));
   }
 }

@@ -73,20 +73,27 @@ it("leaves no file of a copy that failed, which would be taken for an empty log"
   );
   await log.append("s", "none", events, { origin: "copied" });
   await log.close();
-  await flipBit(file, 4096 * 3, 5);
+  // A leaf of the tree with nothing but events, which opening the log does not read.
+  const bytes = await readFile(file);
+  const pages = Array.from({ length: bytes.length / 4096 }, (_, page) => page * 4096);
+  const leaf = pages.find((at) => {
+    const page = bytes.subarray(at, at + 4096);
+    return page[0] === 10 && page.includes("e/s/") && !page.includes("c/");
+  });
+  await flipBit(file, leaf ?? 0, 5);
   await using damaged = await openSqliteLog({ file });
   await fails("LOG_DAMAGED", () => damaged.backup(`${file}.copy`));
   expect(existsSync(`${file}.copy`)).toBe(false);
 });
 
-it("refuses a change alone that SQLite cannot make, and makes the others of the same turn", async () => {
+it("refuses a change alone whose session is damaged, and makes the others of the same turn", async () => {
   const file = await newFile();
   const log = await openSqliteLog({ file });
   await log.append("damaged", "none", numberedUpTo(5, 1, alone));
   await log.append("s", "none", [numbered(1)]);
   await log.close();
   const database = new DatabaseSync(file);
-  database.exec("UPDATE sessions SET revision = 3 WHERE session = 'damaged'");
+  database.exec("UPDATE rows SET row = row || ' ' WHERE key = 's/damaged'");
   database.close();
   await using opened = await openSqliteLog({ file });
   const [first, bad, last] = await Promise.allSettled([
@@ -129,11 +136,22 @@ it("creates no session from parts whose session exists, and reads none of them",
   expect(read).toBe(0);
 });
 
+it("reads on backwards though the rows of a block are merged meanwhile", async () => {
+  await using log = await openSqliteLog({ file: await newFile(), durability: "os" });
+  for (let number = 1; number <= 250; number++) await log.append("s", "any", [numbered(number)]);
+  const read: number[] = [];
+  for await (const { position } of log.read("s", { backwards: true })) {
+    read.push(position);
+    // The end of the block.
+    if (read.length === 1) await log.append("s", 250, [alone(251)]);
+  }
+  expect(read).toEqual(Array.from({ length: 250 }, (_, index) => 250 - index));
+});
+
 it("tells a reader that goes on behind the end of the log that it is closed", async () => {
   const log = await openSqliteLog({ file: await newFile(), durability: "os" });
-  const data = { type: "filler", version: 1, data: "x".repeat(200_000) };
-  for (let time = 0; time < 5; time++)
-    await log.append("s", "any", [{ type: "unknown", time, data }], { origin: "copied" });
+  for (let first = 1; first < 2000; first += 5)
+    await log.append("s", "any", numberedUpTo(5, first, alone));
   const readers = [log.read("s"), log.readAll()].map((events) => events[Symbol.asyncIterator]());
   for (const reader of readers) await reader.next();
   await log.close();

@@ -8,9 +8,9 @@ import { expect, it } from "vitest";
 import { verifyLog } from "../../../src/archive/verify/index.ts";
 import type { EventLog, NewEvent, TurnlogErrorCode } from "../../../src/events/index.ts";
 import { checkedLog } from "../../../src/store/engine/index.ts";
+import { rowEngine } from "../../../src/store/row-engine/index.ts";
 import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
-import { sqliteEngine, tables } from "../../../src/store/sqlite/sqlite-engine.ts";
-import { SqliteFile } from "../../../src/store/sqlite/sqlite-file.ts";
+import { SqliteRows } from "../../../src/store/sqlite/sqlite-rows.ts";
 import {
   alone,
   appendInTurn,
@@ -172,18 +172,19 @@ it("refuses files that are not its own or of a later release, and leaves them as
   await refusal("LOG_FOREIGN", `${foreign}.other`);
 
   const later = new DatabaseSync(foreign);
-  later.exec("PRAGMA user_version = 2");
+  later.exec("PRAGMA user_version = 3");
   later.close();
   await refusal("LOG_TOO_NEW", foreign);
 
+  const earlier = new DatabaseSync(foreign);
+  earlier.exec("PRAGMA user_version = 1");
+  earlier.close();
+  await refusal("LOG_FOREIGN", foreign);
+
   const damaged = new DatabaseSync(foreign);
-  damaged.exec("PRAGMA user_version = 1; DROP TABLE runs");
+  damaged.exec("PRAGMA user_version = 2; DROP TABLE rows");
   damaged.close();
-  {
-    await using log = await openSqliteLog({ file: foreign });
-    await fails("LOG_DAMAGED", () => Array.fromAsync(log.readAll()));
-    await fails("LOG_DAMAGED", () => log.append("s", "none", [numbered(1)]));
-  }
+  await refusal("LOG_DAMAGED", foreign);
   await fails("LOG_FAILED", () => openSqliteLog({ file: join(foreign, "in-a-file") }));
 });
 
@@ -211,17 +212,23 @@ it("says which event is damaged, reads what is before it, and names the fork tha
 
 it("refuses all changes of a transaction that fails on a full disk, and goes on when there is space", async () => {
   const file = await newFile();
-  const opened = new SqliteFile(file, "sync", tables);
-  const { database } = opened;
-  await using log = checkedLog(sqliteEngine(opened));
+  const rows = new SqliteRows(file, "sync");
+  const { database } = rows;
+  const log = checkedLog(await rowEngine(rows));
   await log.append("s", "none", numberedUpTo(3));
+  await log.append("u", "none", [large(0)], copied);
   database.exec("PRAGMA max_page_count = 60");
   const writer = {};
   const results = await Promise.allSettled([
     log.append("s", 3, [numbered(4)], { writer }),
+    log.append("s", 4, [numbered(5)]),
+    // It waits for a look at the session, and then for the failing write.
     log.append("t", "none", [numbered(1, "id")]),
+    log.append("s", 5, [numbered(6, "id")]),
+    log.fork("f", [forked("s", 5)]),
     ...Array.from({ length: 200 }, (_, number) => log.append("u", "any", [large(number)], copied)),
     log.saveSnapshot("s", { projection: "p", version: 1, position: 1, state: 1 }),
+    log.delete("s"),
   ]);
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(["rejected"]));
   const error = await fails("LOG_FULL", () =>
@@ -234,14 +241,22 @@ it("refuses all changes of a transaction that fails on a full disk, and goes on 
   );
   expect(error.message).toMatch(/Nothing of these changes was kept.*Free some space/);
   expect(await Array.fromAsync(log.read("s"))).toEqual(stored(numberedUpTo(3)));
-  expect((await Array.fromAsync(log.list())).map(({ session }) => session)).toEqual(["s"]);
-  expect(await log.append("s", 3, [numbered(4)])).toMatchObject({ revision: 4, position: 4 });
+  expect((await Array.fromAsync(log.list())).map(({ session }) => session)).toEqual(["s", "u"]);
+  expect(await log.append("s", 3, [numbered(4)])).toMatchObject({ revision: 4, position: 5 });
   await fails("REVISION_CONFLICT", () => log.append("s", 4, [numbered(5)], { writer }));
   expect((await log.append("t", "none", [numbered(1, "id")])).repeated).toBe(false);
   database.exec("PRAGMA max_page_count = 100000");
   for (let number = 0; number < 200; number++)
-    await log.append("u", number, [large(number)], copied);
-  expect((await Array.fromAsync(log.readAll())).length).toBe(205);
+    await log.append("u", number + 1, [large(number)], copied);
+  const all = await Array.fromAsync(log.readAll());
+  expect(all.length).toBe(206);
+  await log.close();
+  await using again = await openSqliteLog({ file });
+  expect(await Array.fromAsync(again.readAll())).toEqual(all);
+  expect((await verifyLog(again)).problems).toEqual([]);
+  expect((await Array.fromAsync(again.list())).map(({ revision }) => revision)).toEqual([
+    4, 1, 201,
+  ]);
 });
 
 it("shows each append of one turn of the event loop, though one of them is refused", async () => {
