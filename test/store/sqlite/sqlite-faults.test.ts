@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { appendParts } from "../../../src/events/index.ts";
 import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
-import { alone, fails, numbered, numberedUpTo } from "../../../src/testing/index.ts";
+import { alone, fails, numbered, numberedUpTo, positionsOf } from "../../../src/testing/index.ts";
 import { flipBit, temporaryFolder } from "../leveldb/disk.ts";
 
 async function newFile(): Promise<string> {
@@ -146,6 +146,9 @@ it("reads on backwards though the rows of a block are merged meanwhile", async (
     if (read.length === 1) await log.append("s", 250, [alone(251)]);
   }
   expect(read).toEqual(Array.from({ length: 250 }, (_, index) => 250 - index));
+  // The scan begins with rows behind what is wanted.
+  const last = log.read("s", { to: 20, backwards: true, limit: 1 });
+  expect(await positionsOf(last)).toEqual([20]);
 });
 
 it("tells a reader that goes on behind the end of the log that it is closed", async () => {

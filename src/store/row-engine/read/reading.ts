@@ -288,7 +288,7 @@ async function* readSpan(
       highWaterMarkBytes: CHUNK_BYTES,
     });
   let scan = open();
-  let isNew = true;
+  let openedAt: number | undefined;
   const remaining = (): number => step * (end - position);
   const fetch = (): Promise<Chunk> =>
     scan.nextv(Math.min(CHUNK, remaining())).then(
@@ -300,15 +300,15 @@ async function* readSpan(
     while (position !== end) {
       const chunk = await (ahead ?? fetch());
       if ("error" in chunk) throw readFailure(chunk.error, session, position);
-      if (!isNew && backwards && numberOf(chunk.rows[0]?.[0] ?? "") !== position) {
-        // Since the last page, rows may have been merged into one that the scan has passed.
+      const isBefore = numberOf(chunk.rows[0]?.[0] ?? "0") < position;
+      if (backwards && isBefore && openedAt !== position) {
+        // Since the last page, rows may have been merged into one that the scan has passed. A gap stays one.
         await scan.close();
+        openedAt = position;
         scan = open();
-        isNew = true;
         ahead = undefined;
         continue;
       }
-      isNew = false;
       if (chunk.rows.length === 0) throw missingEvent(session, position);
       // Each row holds at least one event: with this many rows, no further page is needed.
       ahead = chunk.rows.length < remaining() ? fetch() : undefined;
