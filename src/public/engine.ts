@@ -27,9 +27,4 @@ export {
   type EventRow,
   type KnownSession,
 } from "../store/engine/index.ts";
-export {
-  rowEngine,
-  type RowStore,
-  type Scan,
-  type WriteBatch,
-} from "../store/row-engine/index.ts";
+export { rowEngine, type RowStore, type Scan, type WriteBatch } from "../store/row-engine/index.ts";

@@ -36,6 +36,7 @@ export interface SessionHead {
 
 /** A store of events. Each method keeps the promise of the method of {@link EventLog} with its name, errors included. */
 export interface Engine {
+  /** Adds all events or none, behind every earlier append. */
   append(
     session: string,
     expected: ExpectedRevision,
@@ -48,11 +49,16 @@ export interface Engine {
     parts: AsyncIterable<readonly NewEvent[]>,
     options: AppendOptions,
   ): Promise<Appended>;
-  /** @param link - The fork point that the first event names. */
+  /** Creates a session that shares another one's events up to a position. @param link - The fork point that the first event names. */
   fork(session: string, link: ForkPoint, events: ForkEvents): Promise<Appended>;
+  /** Removes events, ids and snapshots for good, and keeps the name, the length, `by` and `spent`. */
   delete(session: string, options: DeleteOptions): Promise<Deleted>;
+  /** The last position, and whether the session was deleted. */
   head(session: string): Promise<SessionHead>;
-  /** The range may begin or end outside of the session. Positions are whole numbers. */
+  /**
+   * Events in order or backwards, of a fork also those that it shares. The range may begin or end outside of the
+   * session; `spanOf` gives its positions. Positions are whole numbers.
+   */
   read(session: string, range: ReadRange): AsyncIterable<SessionEvent>;
   /** Optional: without it, each position is read as a range. */
   readAt?(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]>;

@@ -9,7 +9,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
-import type { KeyRange, RowStore, Scan, WriteBatch } from "../row-engine/index.ts";
+import type { RowStore, Scan, WriteBatch } from "../row-engine/index.ts";
 import { failureOf, foreign, goneFrom, hasMoved } from "./sqlite-failures.ts";
 
 const sqlite = process.getBuiltinModule("node:sqlite");
@@ -34,6 +34,7 @@ export type Durability = "sync" | "os";
 
 const rowSchema = z.object({ key: z.string(), row: z.string() });
 type Row = z.infer<typeof rowSchema>;
+type Range = Parameters<RowStore["iterator"]>[0];
 
 export class SqliteRows implements RowStore {
   readonly findsAll = true;
@@ -92,7 +93,7 @@ export class SqliteRows implements RowStore {
   }
 
   /** Each page is a statement of its own, so that no scan holds the file. */
-  iterator({ gte = "", gt, lt = "~", lte, reverse = false, limit = Infinity }: KeyRange): Scan {
+  iterator({ gte = "", gt, lt = "~", lte, reverse = false, limit = Infinity }: Range): Scan {
     const statement = reverse ? this.#downward : this.#upward;
     let [from, below] = [gt === undefined ? gte : behind(gt), lte === undefined ? lt : behind(lte)];
     let [left, most] = [limit, FIRST_PAGE];
