@@ -68,6 +68,14 @@ export const contenders: readonly Contender[] = [
   },
   {
     ...apart,
+    id: "workflow-agent",
+    variant: "local",
+    label: "AI SDK WorkflowAgent, Local World",
+    packages: ["@ai-sdk/workflow", "workflow", "@workflow/world-local"],
+    load: () => peer("workflow-agent.ts"),
+  },
+  {
+    ...apart,
     id: "openai-agents",
     variant: "file",
     label: "OpenAI Agents, file session",
