@@ -169,7 +169,7 @@ it("lets few steps begin in one turn of the event loop, in the order in which th
   );
   isCounting = false;
   expect(begun).toEqual(names);
-  expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(8);
+  expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(4);
 });
 
 it("keeps nothing of an append that the log has answered", async () => {

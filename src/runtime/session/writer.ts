@@ -134,8 +134,8 @@ export class SessionWriter {
  * would make a row and a batch of every few deltas.
  */
 const PARTS_PER_TURN = 1024;
-/** Making the prompt of a step and calling its model takes about as long as recording so many parts. */
-const PARTS_PER_STEP = 128;
+/** Making the prompt of a step and calling its model takes about as long as recording so many parts: four begin in a turn. */
+const PARTS_PER_STEP = 256;
 
 let parts = 0;
 let turn: Promise<void> | undefined;
