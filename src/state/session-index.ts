@@ -1,6 +1,6 @@
 /**
  * Pages of a runtime's sessions: from the log at first, then from an index in memory. The index is built once from
- * stored summaries, and updated by what the runtime records and other processes append. A lost index is rebuilt.
+ * stored summaries. New events of this runtime and of other processes update it. A lost index is rebuilt.
  */
 
 import {

@@ -145,7 +145,7 @@ export function problemOf(error: unknown, reader: Reader = operator): Problem {
   };
 }
 
-/** Whether an operator must hear of it: a closing server is none, and the log has how a turn failed. */
+/** Whether `onError` reports it. A closing server is no fault, and the log says how a turn failed. */
 export function isFault({ status, code }: Problem): boolean {
   return status >= 500 && code !== "TURN_FAILED" && code !== "RUNTIME_CLOSED";
 }

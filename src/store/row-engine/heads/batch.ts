@@ -1,4 +1,4 @@
-/** One write of LevelDB: queued events of any number of sessions, with the promises of their appends. */
+/** One write to the store of rows: queued events of any number of sessions, with the promises of their appends. */
 
 import type { TurnlogError, Appended } from "../../../events/index.ts";
 import { CommitBuilder } from "../rows/commit-record.ts";

@@ -1,4 +1,4 @@
-/** The heads of LevelDB's log: read from a session's index row and from the commits that the row does not count yet. */
+/** The heads of sessions in use: read from a session's index row and from the commits that the row does not count yet. */
 
 import { TurnlogError, type Appended, type ForkPoint } from "../../../events/index.ts";
 import { LooseRows } from "../../event-rows/index.ts";

@@ -37,7 +37,7 @@ export interface WriteBatch {
 
 /** A store of rows that one process has open. */
 export interface RowStore {
-  /** The rows under these keys, undefined where there is none. */
+  /** Reads the rows with these keys; undefined for a key without a row. */
   getMany(keys: string[]): Promise<(string | undefined)[]>;
   /** Whether `getMany` finds all rows. Default: false, since LevelDB trusts its bloom filters, which have no checksum. */
   readonly findsAll?: boolean | undefined;

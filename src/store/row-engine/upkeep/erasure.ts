@@ -129,7 +129,7 @@ function spansOf(session: string): readonly Span[] {
 
 export class ScannedStore implements RowStore {
   readonly #inner: RowStore;
-  /** With what tells of their end, where somebody waits for it. */
+  /** Each open scan, and the promise of its end if somebody waits for that. */
   readonly #open = new Map<object, PromiseWithResolvers<void> | undefined>();
 
   constructor(inner: RowStore) {

@@ -126,8 +126,9 @@ export class Committer {
   }
 
   /**
-   * Appends a new session, whose rows come in parts, as one batch. They wait in LevelDB's memory, which JavaScript's
-   * heap does not count. The session gets its place in the order with its last part, so nothing waits for it.
+   * Appends a new session, whose rows come in parts, as one batch. They wait in the store's batch, which with
+   * LevelDB is outside of JavaScript's heap. The session gets its place in the order with its last part, so nothing
+   * waits for it.
    */
   async appendParts(head: Head, parts: AsyncIterable<readonly EventRow[]>): Promise<Appended> {
     const batch = new Batch(this.#database, 0);
@@ -267,7 +268,7 @@ export class Committer {
     this.#options.onWritten();
   }
 
-  /** Nothing may follow a failed write of LevelDB: its log file may end in half a record. */
+  /** Nothing may follow a failed write, unless the store undoes it: LevelDB's log file may end in half a record. */
   #failed(batch: Batch, error: unknown): void {
     const failure = writeFailure(error);
     const behind = this.#filling === undefined ? this.#full : [...this.#full, this.#filling];
