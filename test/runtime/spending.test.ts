@@ -167,8 +167,11 @@ describe("a limit of a session", () => {
 describe("a limit of a turn", () => {
   it("counts the turn and the sub-agents that it calls, and not what was before", async () => {
     const log = await openMemoryLog();
+    // A call of the millisecond in which the next turn begins would count for it.
+    let time = 0;
+    const testing = { clock: () => time++ };
     const opened = (tokens: number): Promise<Runtime> =>
-      createRuntime({ log, agent: caller(agent()), limits: { turn: { tokens } } });
+      createRuntime({ log, agent: caller(agent()), limits: { turn: { tokens } }, testing });
     {
       // Two calls of its own and one of the sub-agent.
       await using wide = await opened(4000);
