@@ -1,16 +1,21 @@
 /**
  * Lets the examples import the package by its name, as their readers do: from the sources. Runs before every test file
- * that Node loads by itself.
+ * that Node loads by itself, and hooks into Node once in a process: hooks are not replaced, each asks the one before it.
  */
 
 import { registerHooks } from "node:module";
 
 const sources = new URL("../../src/public/", import.meta.url);
 
-registerHooks({
-  resolve: (name, context, next) => {
-    const ours = /^turnlog(?:\/(?<entry>\w+))?$/u.exec(name)?.groups;
-    if (ours === undefined) return next(name, context);
-    return next(new URL(`${ours["entry"] ?? "index"}.ts`, sources).href, context);
-  },
-});
+const hooked = Symbol.for("turnlog.own-package");
+
+if (!Reflect.has(globalThis, hooked)) {
+  Reflect.set(globalThis, hooked, true);
+  registerHooks({
+    resolve: (name, context, next) => {
+      const ours = /^turnlog(?:\/(?<entry>\w+))?$/u.exec(name)?.groups;
+      if (ours === undefined) return next(name, context);
+      return next(new URL(`${ours["entry"] ?? "index"}.ts`, sources).href, context);
+    },
+  });
+}
