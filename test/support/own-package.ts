@@ -1,6 +1,6 @@
 /**
  * Lets the examples import the package by its name, as their readers do: from the sources. Runs before every test file
- * that Node loads by itself, and hooks into Node once in a process: hooks are not replaced, each asks the one before it.
+ * that Node loads by itself. Registers its hook once per process, since Node calls every registered hook for each import.
  */
 
 import { registerHooks } from "node:module";

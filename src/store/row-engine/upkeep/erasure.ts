@@ -129,7 +129,7 @@ function spansOf(session: string): readonly Span[] {
 
 export class ScannedStore implements RowStore {
   readonly #inner: RowStore;
-  /** Each open scan, and the promise of its end if somebody waits for that. */
+  /** Maps each open scan to the promise of its end. The promise exists only if a caller waits for it. */
   readonly #open = new Map<object, PromiseWithResolvers<void> | undefined>();
 
   constructor(inner: RowStore) {
