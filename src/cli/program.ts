@@ -6,11 +6,8 @@
 
 import { readFileSync } from "node:fs";
 import { type Command, CommanderError, Option } from "commander";
-import { addChatCommands } from "./commands/chat-commands.ts";
-import { addKeepCommands } from "./commands/keep-commands.ts";
-import { addLookCommands } from "./commands/look-commands.ts";
+import { addCommands } from "./commands/command-definitions.ts";
 import { addCompletionCommand, addHelpCommand, refuseMistyped } from "./commands/shell-commands.ts";
-import { addSessionCommands } from "./commands/session-commands.ts";
 import { LoadedCommand } from "./commands/loaded-command.ts";
 import { addExamples } from "./commands/command-examples.ts";
 import { DEFAULT_DIR, isReaderGone, processOutput, type Output } from "./output/output.ts";
@@ -108,10 +105,7 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
     .helpCommand(false)
     .exitOverride();
 
-  addChatCommands(program);
-  addLookCommands(program);
-  addSessionCommands(program);
-  addKeepCommands(program);
+  addCommands(program);
   addCompletionCommand(program, output);
   addHelpCommand(program);
   addExamples(program);

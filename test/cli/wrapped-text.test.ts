@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { writeSentence } from "../../src/cli/output/output.ts";
 import { cellsOf } from "../../src/cli/terminal/cells.ts";
-import { wrappedLines } from "../../src/cli/terminal/wrapped-text.ts";
+import { wrappedLines } from "../../src/cli/terminal/cells.ts";
 import { recordedOutput } from "./recorded-output.ts";
 
 const words = fc.constantFrom("a", "word", "漢字", "👩‍👩‍👧", "  ", "\n", "L".repeat(30));

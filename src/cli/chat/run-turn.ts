@@ -9,7 +9,7 @@ import type { ChatResult, ChatSession } from "./host/chat-session.ts";
 import type { UserInput } from "../../media/index.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "../output/error-report.ts";
 import { writeLine, type Channel } from "../output/output.ts";
-import { settle } from "./acts/approval-settlement.ts";
+import { settle } from "./acts/command-outcome.ts";
 import type { Interrupts } from "./host/interrupts.ts";
 import type { TurnView } from "./screen/turn-screen.ts";
 

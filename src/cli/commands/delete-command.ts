@@ -1,35 +1,45 @@
-/** `turnlog delete`: deletes a session permanently, after confirmation. */
+/** `turnlog delete`: deletes one session permanently, or all that `--older-than` and `--where` choose, after confirmation. */
 
-import { shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
+import { defined, shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
+import type { DeletedWithBlobs } from "../../media/index.ts";
 import { waitsForAnswer } from "../../state/index.ts";
 import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-report.ts";
-import { writeLine, type Output } from "../output/output.ts";
+import { writeLine, type Output, writeLines } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
-import { jsonText } from "../output/visible-text.ts";
+import { jsonText, visibleName } from "../output/visible-text.ts";
 import { openPort } from "../settings/session-port.ts";
-import { amount } from "../wording/wording.ts";
-import type { Given } from "./option-values.ts";
+import { amount, dateAndTime } from "../wording/wording.ts";
+import { type Given, momentBefore } from "./option-values.ts";
 import type { deleteOptions } from "./command-options.ts";
+import { deleteSessions, type DeletedSessions, type DeletionQuery } from "../../archive/index.ts";
 
-const inTheOtherProcess =
-  "A session of a store in use can be deleted by its own process: `runtime.delete(session)` in a program.";
+type Options = Given<typeof deleteOptions>;
+
+/** One session if it is named. */
+export async function deleteAny(
+  session: string | undefined,
+  options: Options,
+  output: Output,
+): Promise<ExitCode> {
+  return session === undefined
+    ? await deleteChosen(options, output)
+    : await deleteOne(session, options, output);
+}
 
 /** @throws TurnlogError `COMMAND_REFUSED` where a turn waits for an approval, and as `EventLog.delete` */
-export async function deleteSession(
+async function deleteOne(
   session: string,
-  { json, yes, cancel, forks, ...options }: Given<typeof deleteOptions>,
+  { json, yes, cancel, forks, ...options }: Options,
   { data, progress }: Output,
 ): Promise<ExitCode> {
   if (options.olderThan !== undefined || options.where !== undefined || options.dryRun)
     throw new UsageError(
       "--older-than, --where and --dry-run choose among all sessions: use them without the name of a session.",
     );
-  if (!yes)
-    assertCanConfirm(
-      progress,
-      `Nothing was deleted: this needs a confirmation, and there is no terminal to ask for it. Add --yes to delete ${session}.`,
-    );
-  await using port = await openPort(options, { elsewhere: inTheOtherProcess });
+  if (!yes) assertCanConfirm(progress, "Nothing was deleted", `Add --yes to delete ${session}.`);
+  const elsewhere =
+    "A session of a store in use can be deleted by its own process: `runtime.delete(session)` in a program.";
+  await using port = await openPort(options, { elsewhere });
   const { log } = port;
   if (!cancel && (await waitsForAnswer(log, session)))
     throw new TurnlogError(
@@ -45,25 +55,22 @@ export async function deleteSession(
   const warn = ({ message }: TurnlogError): void => void warnings.push(message);
   const deleted = await port.delete(session, { forks, cancel }, warn);
   for (const warning of warnings) await writeLine(progress, warning);
-  if (json) {
-    await writeLine(data, jsonText(deleted));
-    return DONE;
-  }
-  const copies =
-    deleted.forks.length === 0 ? "" : ` Copied first into: ${deleted.forks.join(", ")}.`;
-  const below =
-    deleted.children.length === 0
-      ? ""
-      : ` Its ${amount(deleted.children.length, "sub-agent")} went with it: ${deleted.children.join(", ")}.`;
-  const { removed } = deleted.blobs;
-  const blobs = removed === 0 ? "" : ` and ${amount(removed, "blob")}`;
-  await writeLine(
-    data,
-    deleted.repeated
-      ? `Session ${session} was already deleted.`
-      : `Session ${session} was permanently deleted: ${amount(deleted.revision, "event")}${blobs}.${below}${copies}`,
-  );
+  await writeLine(data, json ? jsonText(deleted) : deletedSentence(session, deleted));
   return DONE;
+}
+
+function deletedSentence(
+  session: string,
+  { repeated, revision, blobs: { removed }, forks, children }: DeletedWithBlobs,
+): string {
+  if (repeated) return `Session ${session} was already deleted.`;
+  const blobs = removed === 0 ? "" : ` and ${amount(removed, "blob")}`;
+  const below =
+    children.length === 0
+      ? ""
+      : ` Its ${amount(children.length, "sub-agent")} went with it: ${children.join(", ")}.`;
+  const copies = forks.length === 0 ? "" : ` Copied first into: ${forks.join(", ")}.`;
+  return `Session ${session} was permanently deleted: ${amount(revision, "event")}${blobs}.${below}${copies}`;
 }
 
 async function confirmDelete(log: EventLog, session: string): Promise<boolean> {
@@ -77,4 +84,69 @@ async function confirmDelete(log: EventLog, session: string): Promise<boolean> {
   return await isConfirmed(
     `Delete session ${session} with its ${amount(events, "event")} permanently? This cannot be undone.`,
   );
+}
+
+/** Says which sessions it would delete, and deletes them after confirmation. */
+async function deleteChosen(options: Options, { data, progress }: Output): Promise<ExitCode> {
+  const { json, yes, dryRun, olderThan, where, forks, cancel } = options;
+  if (olderThan === undefined && where === undefined)
+    throw new UsageError("Name a session, or choose some by --older-than and --where.");
+  if (!yes && !dryRun)
+    assertCanConfirm(
+      progress,
+      "Nothing was deleted",
+      "Add --yes, or --dry-run to see what would be deleted.",
+    );
+  const query: DeletionQuery = {
+    forks,
+    cancel,
+    ...defined({
+      where,
+      olderThan:
+        olderThan === undefined
+          ? undefined
+          : new Date(momentBefore("--older-than", olderThan, Date.now())),
+    }),
+  };
+  const elsewhere =
+    "Sessions of a store in use can be deleted by its own process: `runtime.deleteSessions({ olderThan })` in a program.";
+  await using port = await openPort(options, { elsewhere, readOnly: dryRun });
+  const warnings: string[] = [];
+  const warn = ({ message }: TurnlogError): void => void warnings.push(message);
+  const run = (isDry: boolean): Promise<DeletedSessions> =>
+    deleteSessions(port.log, { ...query, dryRun: isDry }, (session) =>
+      port.delete(session, { forks, cancel }, warn),
+    );
+  if (!dryRun && !yes) {
+    const would = await run(true);
+    await writeLines(progress, lines(would));
+    const number = would.deleted.length;
+    if (number > 0 && !(await isConfirmed(`Delete ${amount(number, "session")} permanently?`))) {
+      await writeLine(progress, "Nothing was deleted.");
+      return INTERRUPTED;
+    }
+  }
+  const done = await run(dryRun);
+  for (const warning of warnings) await writeLine(progress, warning);
+  await writeLines(data, json ? [jsonText(shown(done))] : lines(done));
+  return DONE;
+}
+
+function lines({ deleted, kept, dryRun }: DeletedSessions): readonly string[] {
+  const what = dryRun ? "Would delete" : "Deleted";
+  return [
+    ...deleted.map(
+      ({ session, revision, updatedAt }) =>
+        `${what} ${visibleName(session)}: ${amount(revision, "event")}, the last at ${dateAndTime(updatedAt)}.`,
+    ),
+    ...kept.map(({ error }) => error.message),
+    `${what} ${amount(deleted.length, "session")}${kept.length === 0 ? "" : `, kept ${kept.length}`}.`,
+  ];
+}
+
+function shown({ kept, ...done }: DeletedSessions): object {
+  return {
+    ...done,
+    kept: kept.map(({ session, error: { code, message } }) => ({ session, code, message })),
+  };
 }

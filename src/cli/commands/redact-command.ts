@@ -21,11 +21,7 @@ export async function redact(
   { json, yes, reason, ...place }: Given<typeof redactOptions>,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  if (!yes)
-    assertCanConfirm(
-      progress,
-      `Nothing was redacted: this needs a confirmation, and there is no terminal to ask for it. Add --yes to redact ${session}.`,
-    );
+  if (!yes) assertCanConfirm(progress, "Nothing was redacted", `Add --yes to redact ${session}.`);
   // Opened before the question: a store that cannot be opened needs no answer.
   await using port = await openPort(place, { elsewhere: inTheOtherProcess });
   const question = `Redact session ${session} at ${positions.map(rangeText).join(", ")} permanently? This cannot be undone.`;

@@ -3,7 +3,7 @@
 import { APICallError } from "ai";
 import type { ScriptedStep } from "../../models/index.ts";
 import type { Session } from "../../runtime/index.ts";
-import { called, said, step, thought } from "./demo-wording.ts";
+import { called, said, step, thought } from "./demo-agent.ts";
 
 const FIX = `The flush loses jobs that come while it writes. \`push\` adds to the same array that \`#flush\` empties **after** the write:
 

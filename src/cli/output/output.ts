@@ -100,7 +100,7 @@ export async function writeSentence(channel: Channel, line: string): Promise<voi
   const safe = safeLine(line);
   if (!channel.isTerminal) return await channel.write(`${safe}\n`);
   // Loaded when it is needed: help and version load nothing.
-  const { wrappedLines } = await import("../terminal/wrapped-text.ts");
+  const { wrappedLines } = await import("../terminal/cells.ts");
   await channel.write(`${wrappedLines(safe, channel.columns || 80)}\n`);
 }
 

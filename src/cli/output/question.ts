@@ -31,7 +31,10 @@ export async function isConfirmed(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer?.trim() ?? "");
 }
 
-/** @throws UsageError without a terminal; `sentence` says what was not done and which option to add */
-export function assertCanConfirm({ isTerminal }: Channel, sentence: string): void {
-  if (!process.stdin.isTTY || !isTerminal) throw new UsageError(sentence);
+/** @throws UsageError without a terminal: `what` was not done, and `how` names the option to add */
+export function assertCanConfirm({ isTerminal }: Channel, what: string, how: string): void {
+  if (process.stdin.isTTY && isTerminal) return;
+  throw new UsageError(
+    `${what}: this needs a confirmation, and there is no terminal to ask for it. ${how}`,
+  );
 }

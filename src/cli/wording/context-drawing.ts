@@ -2,7 +2,7 @@
 
 import type { ContextFigures, LoggedContext } from "../../runtime/index.ts";
 import { visibleName } from "../output/visible-text.ts";
-import { wrappedLines } from "../terminal/wrapped-text.ts";
+import { wrappedLines } from "../terminal/cells.ts";
 import { figure, percent } from "./wording.ts";
 
 /** The figures of a live session, or of its log. */

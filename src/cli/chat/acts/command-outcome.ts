@@ -1,8 +1,9 @@
-/** The outcome of a line typed in a chat: what the chat does next. */
+/** The outcome of a line typed in a chat: what the chat does next, and what came of an answer about a call. */
 
-import { TurnlogError } from "../../../events/index.ts";
+import { TurnlogError, defined, type TurnlogErrorCode } from "../../../events/index.ts";
 import type { ChatSession, ChatTurn } from "../host/chat-session.ts";
 import type { SessionView } from "../../../state/index.ts";
+import type { Answer } from "../line/chat-line.ts";
 
 /**
  * `done`: the events show the rest. `sent`: a turn. `hint`: a sentence in the panel. `lines`: text for
@@ -41,4 +42,36 @@ export function isShownByEvents(error: unknown): boolean {
 /** Whether only the command failed, and the session can continue. */
 export function isWrongCommand(error: unknown): boolean {
   return TurnlogError.isInstance(error) && commandErrors.has(error.code);
+}
+
+const TOO_LATE = "Too late: the call no longer waits.";
+const tooLate: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
+  "APPROVAL_ANSWERED",
+  "COMMAND_REFUSED",
+]);
+
+/**
+ * Undefined if the answer was taken, or else why not: the call was cancelled, it was answered elsewhere, or the values do
+ * not fit its form, and it still waits.
+ * @param asked - The position of the question: a call id may be used again, a position is not.
+ */
+export async function settle(
+  session: ChatSession,
+  asked: number,
+  { approved, always, reason, content }: Answer,
+): Promise<string | undefined> {
+  const why = reason ?? (approved ? undefined : "the user said no");
+  const options = { always, ...defined({ reason: why, content }) };
+  const { approvals } = await session.view();
+  const approval = approvals.find(({ position }) => position === asked);
+  if (approval === undefined) return TOO_LATE;
+  try {
+    await session[approved ? "approve" : "deny"](approval.approvalId, options);
+    return undefined;
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    if (error.code === "INVALID_INPUT") return error.message;
+    if (tooLate.has(error.code)) return TOO_LATE;
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@
 import { TurnlogError, type Delivery } from "../../../events/index.ts";
 import type { ChatSession, ChatStore } from "../host/chat-session.ts";
 import { contentText, excerpt, amount, dateAndTime } from "../../wording/wording.ts";
-import { settle } from "./approval-settlement.ts";
+import { settle } from "./command-outcome.ts";
 import { type ChatLine, type ContextLine, type StoreLine, strategyOf } from "../line/chat-line.ts";
 import { whenDelivered } from "../screen/conversation-panel.ts";
 import {

@@ -1,6 +1,6 @@
 /** The text of `/help`: keys, answers and commands of a chat. */
 
-import { wrapped } from "../../terminal/wrapped-text.ts";
+import { wrapped } from "../../terminal/cells.ts";
 import { compactionWays } from "./chat-line.ts";
 
 const keys: readonly (readonly [string, string])[] = [

@@ -10,7 +10,7 @@ import {
   writeLine,
 } from "../../output/output.ts";
 import { MarkdownStream } from "../../markdown/markdown-stream.ts";
-import { wrappedLines } from "../../terminal/wrapped-text.ts";
+import { wrappedLines } from "../../terminal/cells.ts";
 import { visibleName, visibleText, jsonText } from "../../output/visible-text.ts";
 import type { Answer } from "../line/chat-line.ts";
 import { redrawn } from "./live-output.ts";
