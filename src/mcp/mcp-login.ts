@@ -37,16 +37,7 @@ const LOOK_MS = 100;
 const ADDRESS_MS = 600_000;
 
 /** A login that has begun. */
-interface Pending {
-  readonly server: string;
-  readonly account?: string | undefined;
-  readonly state: string;
-  readonly verifier: string;
-  readonly address: string;
-  readonly since: number;
-}
-
-const pendingSchema: z.ZodType<Pending> = z.object({
+const pendingSchema = z.object({
   server: z.string(),
   account: z.string().optional(),
   state: z.string(),
@@ -54,6 +45,7 @@ const pendingSchema: z.ZodType<Pending> = z.object({
   address: z.string(),
   since: z.number(),
 });
+type Pending = z.output<typeof pendingSchema>;
 
 /**
  * One thing that a login learns, under a name of its own: two processes that share a token store never write each
@@ -80,16 +72,12 @@ class Entry<T> {
   }
 }
 
-interface Renewable {
-  readonly given: StoredOAuthTokens;
-  /** When the access token ends, if the server says so. */
-  readonly endsAt?: number | undefined;
-}
-
-const renewableSchema: z.ZodType<Renewable> = z.object({
+const renewableSchema = z.object({
   given: z.custom<StoredOAuthTokens>(),
+  /** When the access token ends, if the server says so. */
   endsAt: z.number().optional(),
 });
+type Renewable = z.output<typeof renewableSchema>;
 
 const pendingEntry = (tokens: TokenStore, name: string): Entry<Pending> =>
   new Entry(tokens, `${name}-pending`, pendingSchema);

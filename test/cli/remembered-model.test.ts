@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { afterEach, expect, it, vi } from "vitest";
-import { rememberedModel, rememberModel } from "../../src/cli/settings/remembered-model.ts";
+import { rememberedModel, rememberModel } from "../../src/cli/chat/model/chat-models.ts";
 import { run } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

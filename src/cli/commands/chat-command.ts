@@ -18,7 +18,7 @@ import {
 } from "../settings/store-folder.ts";
 import { instructionsIn } from "../settings/agent-module.ts";
 import { readEnvironment } from "../settings/environment.ts";
-import { rememberedModel } from "../settings/remembered-model.ts";
+import { rememberedModel } from "../chat/model/chat-models.ts";
 import { mcpServers } from "../settings/mcp-config.ts";
 import { humanPace, type Given } from "./option-values.ts";
 import type { agentOptions, chatOptions, rerunOptions } from "./command-options.ts";

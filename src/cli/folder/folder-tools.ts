@@ -46,15 +46,11 @@ export function folderTools(folder: string, options: FolderToolsOptions = {}): F
 
 // The tool `write_file`: creates or replaces a text file. Offered only if writing is allowed.
 
-interface WriteFileInput {
-  readonly path: string;
-  readonly text: string;
-}
-
-const inputSchema: z.ZodType<WriteFileInput> = z.object({
+const inputSchema = z.object({
   path: z.string().min(1).describe("The file to write; folders that are missing are made."),
   text: z.string().describe("The whole text of the file; what it held before is replaced."),
 });
+type WriteFileInput = z.output<typeof inputSchema>;
 
 interface WriteFileOutput {
   readonly path: string;
@@ -90,14 +86,7 @@ function writeFileTool(boundary: FolderBoundary): Tool<WriteFileInput, WriteFile
 
 const usualLimit = 300;
 
-interface ListFilesInput {
-  readonly path?: string | undefined;
-  readonly pattern?: string | undefined;
-  readonly recursive?: boolean | undefined;
-  readonly limit?: number | undefined;
-}
-
-const listInput: z.ZodType<ListFilesInput> = z.object({
+const listInput = z.object({
   path: z.string().optional().describe("The folder to list. Left out: the whole folder."),
   pattern: z
     .string()
@@ -114,6 +103,7 @@ const listInput: z.ZodType<ListFilesInput> = z.object({
     .optional()
     .describe(`At most so many entries. Default: ${usualLimit}.`),
 });
+type ListFilesInput = z.output<typeof listInput>;
 
 interface ListFilesOutput {
   readonly path: string;
@@ -158,17 +148,12 @@ function listFilesTool(boundary: FolderBoundary): Tool<ListFilesInput, ListFiles
 const mostLines = 2000;
 const mostCharacters = 50_000;
 
-interface ReadFileInput {
-  readonly path: string;
-  readonly startLine?: number | undefined;
-  readonly endLine?: number | undefined;
-}
-
-const readInput: z.ZodType<ReadFileInput> = z.object({
+const readInput = z.object({
   path: z.string().describe("The file to read."),
   startLine: z.int().min(1).optional().describe("The first line, counted from 1. Default: 1."),
   endLine: z.int().min(1).optional().describe("The last line. Default: the end of the file."),
 });
+type ReadFileInput = z.output<typeof readInput>;
 
 interface ReadFileOutput {
   readonly path: string;
@@ -245,16 +230,7 @@ function cutOf(
 const usualMatches = 100;
 const longestLine = 300;
 
-interface SearchFilesInput {
-  readonly query: string;
-  readonly regex?: boolean | undefined;
-  readonly ignoreCase?: boolean | undefined;
-  readonly path?: string | undefined;
-  readonly pattern?: string | undefined;
-  readonly limit?: number | undefined;
-}
-
-const searchInput: z.ZodType<SearchFilesInput> = z.object({
+const searchInput = z.object({
   query: z.string().min(1).max(1000).describe("The text to search for, within one line."),
   regex: z
     .boolean()
@@ -276,6 +252,7 @@ const searchInput: z.ZodType<SearchFilesInput> = z.object({
     .optional()
     .describe(`At most so many lines. Default: ${usualMatches}.`),
 });
+type SearchFilesInput = z.output<typeof searchInput>;
 
 interface SearchMatch {
   readonly file: string;

@@ -7,7 +7,6 @@ import {
   type EventLog,
   type GlobalEvent,
   type JsonValue,
-  type ReadRange,
   type SessionEvent,
 } from "../../events/index.ts";
 import { firstAbort, toJson } from "../../shared/index.ts";
@@ -29,19 +28,6 @@ export interface ReadableLog extends Pick<
   readonly blobs?: Pick<BlobStore, "has" | "list"> | undefined;
 }
 
-/** A call of the port `EventLog`, or of its blobs. */
-export type LogCall =
-  | { readonly call: "read"; readonly session: string; readonly range: ReadRange }
-  | { readonly call: "readAt"; readonly session: string; readonly positions: readonly number[] }
-  | { readonly call: "subscribe"; readonly session: string; readonly from: number }
-  | { readonly call: "readAll" | "subscribeAll"; readonly from: number }
-  | { readonly call: "revision"; readonly session: string }
-  | { readonly call: "list"; readonly prefix: string }
-  | { readonly call: "deleted" }
-  | { readonly call: "blobs" }
-  | { readonly call: "loadSnapshot"; readonly session: string; readonly projection: string }
-  | { readonly call: "hasBlob"; readonly digest: string };
-
 const session = z.string();
 const position = z.int().positive();
 const from = position;
@@ -58,7 +44,7 @@ const sessionCalls = [
       limit: z.int().exactOptional(),
     }),
   }),
-  z.strictObject({ call: z.literal("readAt"), session, positions: z.array(position) }),
+  z.strictObject({ call: z.literal("readAt"), session, positions: z.array(position).readonly() }),
   z.strictObject({ call: z.literal("subscribe"), session, from }),
   z.strictObject({ call: z.literal(["readAll", "subscribeAll"]), from }),
   z.strictObject({ call: z.literal("revision"), session }),
@@ -68,14 +54,15 @@ const sessionCalls = [
 ] as const;
 
 /** Leaves out the names of blobs: a blob belongs to no session, and anyone who knows its name may read it. */
-export const sessionsCall: z.ZodType<Exclude<LogCall, { readonly call: "blobs" | "hasBlob" }>> =
-  z.discriminatedUnion("call", sessionCalls);
+export const sessionsCall = z.discriminatedUnion("call", sessionCalls);
 
-export const logCall: z.ZodType<LogCall> = z.discriminatedUnion("call", [
+/** A call of the port `EventLog`, or of its blobs. */
+export const logCall = z.discriminatedUnion("call", [
   ...sessionCalls,
   z.strictObject({ call: z.literal("blobs") }),
   z.strictObject({ call: z.literal("hasBlob"), digest: z.string() }),
 ]);
+export type LogCall = z.output<typeof logCall>;
 
 const codec = createCodec();
 
