@@ -32,6 +32,8 @@ export async function run(
     code = exitCode;
   });
   program.hook("preAction", (_, acting) => {
+    // Provider warnings are events here; the SDK must not write them again.
+    globalThis.AI_SDK_LOG_WARNINGS = false;
     refuseMistyped(program, acting, args);
     chooseStore(program, acting);
   });

@@ -1,7 +1,6 @@
 /** Runs a chat: opens the store and the session, runs one turn or a conversation, closes the store. */
 
 import { readFileSync, statSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Agent } from "../../agent/index.ts";
 import { TurnlogError } from "../../events/index.ts";
@@ -18,6 +17,7 @@ import {
   type StorePlace,
 } from "../settings/store-folder.ts";
 import type { ContextStrategy } from "../settings/environment.ts";
+import { askingFirst } from "../settings/mcp-config.ts";
 import { DEFAULT_DIR, writeSentence, type Output } from "../output/output.ts";
 import {
   meantName,
@@ -35,7 +35,7 @@ import {
   type ChatSession,
   isAsking,
 } from "./host/chat-session.ts";
-import { chatAgent } from "./model/chat-agent.ts";
+import { loadedChatAgent } from "./model/chat-agent.ts";
 import { chatModels } from "./model/chat-models.ts";
 import { contextWarning } from "../wording/context-words.ts";
 import { sentenceCase } from "../wording/wording.ts";
@@ -45,7 +45,6 @@ import { conversationOf } from "./screen/conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./host/interrupts.ts";
 import { mentionOf } from "./line/mentioned-files.ts";
 import type { ModelChoice } from "./model/model-choice.ts";
-import { loadModel } from "./model/model-loading.ts";
 import { introduceSession, waitingForClients } from "./host/resumed-session.ts";
 import {
   beginRerun,
@@ -221,44 +220,32 @@ async function ownRuntime(
   if (run.agent === undefined && choice.kind === "offline" && choice.because === "no-key") {
     await writeSentence(progress, progress.style("dim", OFFLINE_NOTE));
   }
-  // Provider warnings are events here; the SDK must not write them again.
-  globalThis.AI_SDK_LOG_WARNINGS = false;
   const dir = resolve(run.dir);
   const keys = keysIn(run.keys, dir);
-  const keyFolder = keys && run.keys && resolve(run.keys);
-  // The folder must exist before the tools can exclude its real path.
-  if (keyFolder) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
-  const model = await loadModel(choice, run.pace);
-  const folder = process.cwd();
   const agent =
     run.agent ??
-    chatAgent({
-      model,
-      folder,
-      store: dir,
-      keys: keyFolder,
-      allowWrite,
-      canAsk,
-      instructions,
-      compaction,
-    });
+    (
+      await loadedChatAgent({
+        choice,
+        pace: run.pace,
+        store: dir,
+        keys: keys && run.keys && resolve(run.keys),
+        allowWrite,
+        canAsk,
+        instructions,
+        compaction,
+      })
+    )(process.cwd());
   return await createRuntime({
     ...store,
     hashChain: run.hashChain,
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,
-    mcp: askingServers(run),
+    // Elsewhere `--mcp` itself is the consent.
+    mcp: canAsk ? askingFirst(run.mcp) : run.mcp,
     recovery: run.rerun === undefined ? "stop" : "continue",
     onWarning: (error) => void reportError(progress, error, debug),
   });
-}
-
-/** In a terminal, calls that do not only read need approval; elsewhere `--mcp` itself is the consent. */
-function askingServers({ mcp, canAsk }: ChatRun): McpServers {
-  const needsApproval = canAsk && "unless-read-only";
-  return Object.fromEntries(
-    Object.entries(mcp).map(([name, server]) => [name, { ...server, needsApproval }]),
-  );
 }
 
 async function openSession(

@@ -1,7 +1,7 @@
 /** `turnlog serve`: the sessions of a store over HTTP, until a signal ends it. */
 
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { hasCode } from "../../events/index.ts";
@@ -9,9 +9,8 @@ import type { Agent } from "../../agent/index.ts";
 import type { Runtime, RuntimeOptions } from "../../runtime/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
 import { serveNode, type NodeServer, type ServeOptions } from "../../server/index.ts";
-import { chatAgent, type AgentPartsOptions } from "../chat/model/chat-agent.ts";
+import { loadedChatAgent, type AgentPartsOptions } from "../chat/model/chat-agent.ts";
 import { chooseModel } from "../chat/model/model-choice.ts";
-import { loadModel } from "../chat/model/model-loading.ts";
 import {
   DONE,
   refuseIdle,
@@ -23,7 +22,7 @@ import { jsonText } from "../output/visible-text.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
 import { keysIn, ownerOf, runtimeStore } from "../settings/store-folder.ts";
-import { mcpServers } from "../settings/mcp-config.ts";
+import { askingFirst, mcpServers } from "../settings/mcp-config.ts";
 import { readEnvironment } from "../settings/environment.ts";
 import type { Given } from "./option-values.ts";
 import type { servedAgentOptions, serveOptions } from "./command-options.ts";
@@ -156,27 +155,19 @@ export async function agentMaker(
     const agent = await (await import("../settings/agent-module.ts")).agentOf(file);
     return () => agent;
   }
-  // Provider warnings are events here; the SDK must not write them again.
-  globalThis.AI_SDK_LOG_WARNINGS = false;
   const environment = readEnvironment(process.env);
   const { instructions, compaction } = environment;
-  const keyFolder = options.keys === undefined ? undefined : resolve(options.keys);
-  // The folder must exist before the tools can exclude its real path.
-  if (keyFolder !== undefined) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
-  const loaded = await loadModel(chooseModel(model, environment), options.pace ?? 0);
-  return (folder, readText) =>
-    chatAgent({
-      model: loaded,
-      folder,
-      store: dir,
-      keys: keyFolder,
-      allowWrite,
-      // Pages and editors answer approvals.
-      canAsk: true,
-      instructions,
-      compaction,
-      readText,
-    });
+  return await loadedChatAgent({
+    choice: chooseModel(model, environment),
+    pace: options.pace ?? 0,
+    store: dir,
+    keys: options.keys === undefined ? undefined : resolve(options.keys),
+    allowWrite,
+    // Pages and editors answer approvals.
+    canAsk: true,
+    instructions,
+    compaction,
+  });
 }
 
 export interface ServedRuntime extends AsyncDisposable {
@@ -205,7 +196,8 @@ export async function servedRuntime(
   },
 ): Promise<ServedRuntime> {
   const keys = keysIn(options.keys, resolve(options.dir));
-  const mcp = await askingServers(options);
+  const { mcp: commands = [], mcpConfig: file } = options;
+  const mcp = askingFirst(await mcpServers({ commands, file, environment: process.env }));
   const store = await runtimeStore(options);
   try {
     const runtime = await createRuntime({
@@ -249,19 +241,6 @@ export async function ownerOr<Opened>(
       await delay(WAIT_MS);
     }
   }
-}
-
-async function askingServers({
-  mcp: commands = [],
-  mcpConfig: file,
-}: Pick<AgentChoice, "mcp" | "mcpConfig">): Promise<NonNullable<RuntimeOptions["mcp"]>> {
-  const servers = await mcpServers({ commands, file, environment: process.env });
-  return Object.fromEntries(
-    Object.entries(servers).map(([name, server]) => [
-      name,
-      { ...server, needsApproval: "unless-read-only" as const },
-    ]),
-  );
 }
 
 /** Resolves at the first signal; the second one ends the process. */

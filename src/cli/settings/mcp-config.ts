@@ -27,6 +27,16 @@ export async function mcpServers({ commands, file, environment }: McpAsked): Pro
   return Object.fromEntries(servers);
 }
 
+/** The servers, whose calls need approval unless they only read. */
+export function askingFirst(servers: McpServers): McpServers {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => [
+      name,
+      { ...server, needsApproval: "unless-read-only" },
+    ]),
+  );
+}
+
 /** Splits a command like a shell: quotes keep spaces, a backslash keeps the next character. */
 function words(line: string): readonly string[] {
   const found = line.matchAll(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+|["'\\]/gs);

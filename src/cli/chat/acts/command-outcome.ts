@@ -1,6 +1,7 @@
 /** The outcome of a line typed in a chat: what the chat does next, and what came of an answer about a call. */
 
 import { TurnlogError, defined, type TurnlogErrorCode } from "../../../events/index.ts";
+import { conversationOf, type ConversationState } from "../screen/conversation-state.ts";
 import type { ChatSession, ChatTurn } from "../host/chat-session.ts";
 import type { SessionView } from "../../../state/index.ts";
 import type { Answer } from "../line/chat-line.ts";
@@ -25,6 +26,33 @@ export interface Moved {
 
 export function hint(text: string): Outcome {
   return { kind: "hint", text };
+}
+
+/** Does it; a hint if the session refuses the command. */
+export async function unlessRefused(
+  act: () => Promise<unknown>,
+  why: (error: TurnlogError) => string,
+): Promise<Outcome> {
+  try {
+    await act();
+    return { kind: "done" };
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
+    return hint(why(error));
+  }
+}
+
+/** A hint if a command has to wait for the end of a turn or a compaction. */
+export async function busyHint(
+  command: string,
+  session: ChatSession,
+  { activity }: ConversationState,
+): Promise<Outcome | undefined> {
+  // The screen may not have the event of a message that was just sent.
+  const now = activity === "idle" ? conversationOf(await session.view()).activity : activity;
+  if (now === "idle") return undefined;
+  const running = now === "compacting" ? "A compaction" : "A turn";
+  return hint(`${running} is running: use /${command} when it has ended; Esc cancels it.`);
 }
 
 const turnErrors: ReadonlySet<string> = new Set([

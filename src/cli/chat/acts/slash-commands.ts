@@ -1,20 +1,18 @@
 /** Carries out a parsed line on the session, and returns the outcome for the chat. */
 
-import { TurnlogError, type Delivery } from "../../../events/index.ts";
+import type { Delivery } from "../../../events/index.ts";
 import type { ChatSession, ChatStore } from "../host/chat-session.ts";
 import { contentText, excerpt, amount, dateAndTime } from "../../wording/wording.ts";
-import { settle } from "./command-outcome.ts";
 import { type ChatLine, type ContextLine, type StoreLine, strategyOf } from "../line/chat-line.ts";
 import { whenDelivered } from "../screen/conversation-panel.ts";
 import {
   questionsOf,
   type ConversationState,
   type WaitingMessage,
-  conversationOf,
 } from "../screen/conversation-state.ts";
 import { mentionedFiles } from "../line/mentioned-files.ts";
 import type { ShellCommands } from "./shell-command.ts";
-import { hint, type Outcome } from "./command-outcome.ts";
+import { busyHint, hint, settle, unlessRefused, type Outcome } from "./command-outcome.ts";
 import { carryOutTravel } from "./time-travel-commands.ts";
 import type { CompactionPreview } from "../../../runtime/index.ts";
 import { contextLines } from "../../wording/context-drawing.ts";
@@ -63,13 +61,10 @@ export async function carryOut(
       return refused === undefined ? { kind: "done" } : hint(refused);
     }
     case "ask":
-      try {
-        await session.forgetApproval(line.toolName);
-        return { kind: "done" };
-      } catch (error) {
-        if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
-        return hint(`There is no always or never answer for ${line.toolName}.`);
-      }
+      return await unlessRefused(
+        () => session.forgetApproval(line.toolName),
+        () => `There is no always or never answer for ${line.toolName}.`,
+      );
     case "allow": {
       if (state.budget === undefined) return hint("No limit of spending holds a turn.");
       await session.allow({ [state.budget.unit]: line.more });
@@ -132,13 +127,10 @@ async function changeWaiting(
 ): Promise<Outcome> {
   const message = queue.find((one) => one.number === number);
   if (message === undefined) return hint(`No message ${number} waits.`);
-  try {
-    await act(message);
-    return { kind: "done" };
-  } catch (error) {
-    if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
-    return hint(`Too late: message ${number} has been delivered.`);
-  }
+  return await unlessRefused(
+    () => act(message),
+    () => `Too late: message ${number} has been delivered.`,
+  );
 }
 
 function queueLines({ queue, held, activity }: ConversationState): readonly string[] {
@@ -157,7 +149,7 @@ const PREVIEW_MESSAGES = 8;
 async function carryOutContext(
   line: ContextLine,
   session: ChatSession,
-  { activity }: ConversationState,
+  state: ConversationState,
   columns: number,
 ): Promise<Outcome> {
   switch (line.kind) {
@@ -168,21 +160,18 @@ async function carryOutContext(
       return { kind: "lines", lines: previewLines(await session.preview(compact), columns) };
     }
     case "compact":
-    case "restore": {
-      const running = activity === "compacting" ? "A compaction" : "A turn";
-      if (activity !== "idle") {
-        return hint(`${running} is running: use /${line.kind} when it has ended; Esc cancels it.`);
-      }
-      try {
-        if (line.kind === "restore") await session.restore(line.position);
-        else await session.compact(line.how && strategyOf(line.how));
-      } catch (error) {
-        if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
-        return hint(error.message);
-      }
+    case "restore":
       // The screen shows the event.
-      return { kind: "done" };
-    }
+      return (
+        (await busyHint(line.kind, session, state)) ??
+        (await unlessRefused(
+          () =>
+            line.kind === "restore"
+              ? session.restore(line.position)
+              : session.compact(line.how && strategyOf(line.how)),
+          ({ message }) => message,
+        ))
+      );
   }
 }
 
@@ -236,7 +225,7 @@ const SHORTEST_TITLE = 12;
 async function carryOutStore(
   line: StoreLine,
   session: ChatSession,
-  { activity }: ConversationState,
+  state: ConversationState,
   store: ChatStore,
   columns: number,
 ): Promise<Outcome> {
@@ -244,10 +233,8 @@ async function carryOutStore(
   if (line.kind === "sessions")
     return { kind: "lines", lines: await sessionLines(store, session.id, columns) };
   if (line.kind === "model" && line.model === undefined) return modelHint(store);
-  // The screen may not have the event of a message that was just sent.
-  const now = activity === "idle" ? conversationOf(await session.view()).activity : activity;
-  if (now !== "idle")
-    return hint(`A turn is running: use /${line.kind} when it has ended; Esc cancels it.`);
+  const busy = await busyHint(line.kind, session, state);
+  if (busy !== undefined) return busy;
   switch (line.kind) {
     case "model":
       return await changeModel(store, session.id, line.model ?? "");

@@ -7,8 +7,8 @@ import { contextLines } from "../../wording/context-drawing.ts";
 import { amount, dateAndTime, contentText, excerpt } from "../../wording/wording.ts";
 import { stateLines } from "../../show/show-view.ts";
 import type { TravelLine } from "../line/chat-line.ts";
-import { conversationOf, type ConversationState } from "../screen/conversation-state.ts";
-import { hint, type Outcome } from "./command-outcome.ts";
+import type { ConversationState } from "../screen/conversation-state.ts";
+import { busyHint, hint, type Outcome } from "./command-outcome.ts";
 import { lastMessages, forkName } from "../host/resumed-session.ts";
 import type { UserItem } from "../../../projections/index.ts";
 import type { Rewound } from "../../../commands/index.ts";
@@ -20,18 +20,14 @@ const PROMPT_LINES = 2;
 export async function carryOutTravel(
   line: TravelLine,
   session: ChatSession,
-  { activity }: ConversationState,
+  state: ConversationState,
   columns: number,
 ): Promise<Outcome> {
   if (line.kind === "at") {
     return { kind: "lines", lines: await positionLines(session, line.position, columns) };
   }
-  // The screen may not have the event of a message that was just sent.
-  const now = activity === "idle" ? conversationOf(await session.view()).activity : activity;
-  if (now !== "idle") {
-    const running = now === "compacting" ? "A compaction" : "A turn";
-    return hint(`${running} is running: use /${line.kind} when it has ended; Esc cancels it.`);
-  }
+  const busy = await busyHint(line.kind, session, state);
+  if (busy !== undefined) return busy;
   try {
     return await (line.kind === "fork" ? fork(session, line.name) : carryOutBranch(line, session));
   } catch (error) {

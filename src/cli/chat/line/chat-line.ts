@@ -90,10 +90,9 @@ export function readLine(typed: string, isAsked: boolean): ChatLine {
   if (!isAsked) return { kind: "message", text };
   const answer = readAnswer(text);
   if (answer !== undefined) return { kind: "answer", answer };
-  return {
-    kind: "wrong",
-    why: `Not sent: a call waits for your answer: ${ANSWERS}. Tab sends what you have typed.`,
-  };
+  return wrong(
+    `Not sent: a call waits for your answer: ${ANSWERS}. Tab sends what you have typed.`,
+  );
 }
 
 /**
@@ -156,21 +155,27 @@ function readCommand(name: string, rest: string): ChatLine {
     case "exit":
       return { kind: "quit" };
     case "new":
-      return readNew(rest);
+    case "fork":
+      if (/\s/.test(rest))
+        return wrong(`/${name} alone, or /${name} <name> with a name without spaces.`);
+      return rest === "" ? { kind: name } : { kind: name, name: rest };
     case "resume":
       return rest === "" ? { kind: "sessions" } : { kind: "resume", session: rest };
     case "model":
       return rest === "" ? { kind: "model" } : { kind: "model", model: rest };
     case "edit":
       return rest === ""
-        ? { kind: "wrong", why: "/edit <text> sends this text instead of the last message." }
+        ? wrong("/edit <text> sends this text instead of the last message.")
         : { kind: "edit", text: rest };
     case "branches":
-      return readBranches(rest);
-    case "fork":
-      return readFork(rest);
+      if (rest === "") return { kind: name };
+      return NUMBER.test(rest)
+        ? { kind: name, branch: Number(rest) }
+        : wrong("/branches lists the branches, /branches <number> goes to one.");
     case "at":
-      return readAt(rest);
+    case "restore":
+      if (rest === "") return { kind: name };
+      return NUMBER.test(rest) ? { kind: name, position: Number(rest) } : wrong(positions[name]);
     case "approve":
       return answered({ approved: true, always: false });
     case "always":
@@ -181,16 +186,13 @@ function readCommand(name: string, rest: string): ChatLine {
       return answered({ approved: false, always: true, ...reason });
     case "ask":
       return rest === ""
-        ? {
-            kind: "wrong",
-            why: "/ask <tool> asks again before its calls, after you answered always or never.",
-          }
+        ? wrong("/ask <tool> asks again before its calls, after you answered always or never.")
         : { kind: "ask", toolName: rest };
     case "allow": {
       const more = Number(rest.replace(/^\$/, ""));
       return Number.isFinite(more) && more > 0
         ? { kind: "allow", more }
-        : { kind: "wrong", why: "/allow 2 lets a turn go on that a limit of spending holds." };
+        : wrong("/allow 2 lets a turn go on that a limit of spending holds.");
     }
     case "steer":
       return placed(rest, "steer");
@@ -199,46 +201,49 @@ function readCommand(name: string, rest: string): ChatLine {
     case "compact":
     case "preview":
       return readWay(name, rest);
-    case "restore":
-      return readRestore(rest);
     case "withdraw":
       return readWithdraw(rest);
     case "cancel":
       return readCancel(rest);
     default:
-      return { kind: "wrong", why: `There is no /${name}; /help lists the commands.` };
+      return wrong(`There is no /${name}; /help lists the commands.`);
   }
 }
 
 function readShell(command: string): ChatLine {
   return command === ""
-    ? { kind: "wrong", why: "!<command> runs a command; a space before the ! sends it as text." }
+    ? wrong("!<command> runs a command; a space before the ! sends it as text.")
     : { kind: "shell", command };
+}
+
+function wrong(why: string): ChatLine {
+  return { kind: "wrong", why };
 }
 
 function answered(answer: Answer): ChatLine {
   return { kind: "answer", answer };
 }
 
+const NUMBER = /^[1-9]\d{0,14}$/;
+const positions = {
+  at: "/at shows the present position, /at <position> shows the session there.",
+  restore:
+    "/restore undoes the newest pruning or compaction, /restore <position> undoes the one there.",
+} as const;
+
 /** A number moves a waiting message; text sends a new one. */
 function placed(rest: string, delivery: Delivery): ChatLine {
   if (/^\d{1,6}$/.test(rest)) return { kind: "move", number: Number(rest), delivery };
   if (rest !== "") return { kind: "message", text: rest, delivery };
   const name = delivery === "steer" ? "/steer" : "/later";
-  return {
-    kind: "wrong",
-    why: `${name} <number> moves a waiting message, ${name} <text> sends one.`,
-  };
+  return wrong(`${name} <number> moves a waiting message, ${name} <text> sends one.`);
 }
 
 function readWithdraw(rest: string): ChatLine {
   if (rest === "all") return { kind: "withdraw", which: "all" };
   const numbers = rest.split(/[\s,]+/).filter((word) => word !== "");
   if (numbers.length === 0 || !numbers.every((word) => /^\d{1,6}$/.test(word))) {
-    return {
-      kind: "wrong",
-      why: "/withdraw <number> or /withdraw all takes waiting messages back.",
-    };
+    return wrong("/withdraw <number> or /withdraw all takes waiting messages back.");
   }
   return { kind: "withdraw", which: [...new Set(numbers.map(Number))] };
 }
@@ -249,10 +254,7 @@ function readCancel(rest: string): ChatLine {
   const mode = words.delete("after-tools") ? "after-tools" : "now";
   words.delete("now");
   if (words.size > 0) {
-    return {
-      kind: "wrong",
-      why: "/cancel or /cancel after-tools; all takes back the waiting messages too.",
-    };
+    return wrong("/cancel or /cancel after-tools; all takes back the waiting messages too.");
   }
   return { kind: "cancel", mode, withdraw };
 }
@@ -260,43 +262,7 @@ function readCancel(rest: string): ChatLine {
 function readWay(kind: "compact" | "preview", rest: string): ChatLine {
   if (rest === "") return { kind };
   if (isCompactionWay(rest)) return { kind, how: rest };
-  return { kind: "wrong", why: `/${kind} alone, or with one of ${compactionWays.join(", ")}.` };
-}
-
-function readFork(rest: string): ChatLine {
-  if (rest === "") return { kind: "fork" };
-  if (!/\s/.test(rest)) return { kind: "fork", name: rest };
-  return { kind: "wrong", why: "/fork alone, or /fork <name> with a name without spaces." };
-}
-
-function readNew(rest: string): ChatLine {
-  if (rest === "") return { kind: "new" };
-  if (!/\s/.test(rest)) return { kind: "new", name: rest };
-  return { kind: "wrong", why: "/new alone, or /new <name> with a name without spaces." };
-}
-
-function readAt(rest: string): ChatLine {
-  if (rest === "") return { kind: "at" };
-  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "at", position: Number(rest) };
-  return {
-    kind: "wrong",
-    why: "/at shows the present position, /at <position> shows the session there.",
-  };
-}
-
-function readRestore(rest: string): ChatLine {
-  if (rest === "") return { kind: "restore" };
-  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "restore", position: Number(rest) };
-  return {
-    kind: "wrong",
-    why: "/restore undoes the newest pruning or compaction, /restore <position> undoes the one there.",
-  };
-}
-
-function readBranches(rest: string): ChatLine {
-  if (rest === "") return { kind: "branches" };
-  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "branches", branch: Number(rest) };
-  return { kind: "wrong", why: "/branches lists the branches, /branches <number> goes to one." };
+  return wrong(`/${kind} alone, or with one of ${compactionWays.join(", ")}.`);
 }
 
 // Compaction strategies by the names that a person can type.

@@ -19,8 +19,6 @@ export interface AgentChanges {
 
 /** The model of a name; without one, that of the chat. @throws UsageError */
 export async function namedModel(name: string | undefined): Promise<LanguageModel> {
-  // Provider warnings are events here; the SDK must not write them again.
-  globalThis.AI_SDK_LOG_WARNINGS = false;
   return await loadModel(chooseModel(name, readEnvironment(process.env)), 0);
 }
 

@@ -1,5 +1,6 @@
 /** The agent of the chat: its tools see the current folder, and write only with permission. */
 
+import { mkdir } from "node:fs/promises";
 import { basename } from "node:path";
 import type { LanguageModel, Tool } from "ai";
 import type { Agent } from "../../../agent/index.ts";
@@ -13,6 +14,8 @@ import {
   type CompactionWhen,
 } from "../../../public/index.ts";
 import type { ContextStrategy } from "../../settings/environment.ts";
+import type { ModelChoice } from "./model-choice.ts";
+import { loadModel } from "./model-loading.ts";
 import { folderTools, type FolderToolsOptions } from "../../folder/folder-tools.ts";
 
 export interface AgentPartsOptions {
@@ -42,6 +45,23 @@ export function chatAgent({ model, compaction, ...options }: ChatAgentOptions): 
     ...agentParts(options),
     ...(compact === undefined ? {} : { context: { compact } }),
   };
+}
+
+/** The chat's agent for any folder, once its model is loaded. @throws UsageError as {@link loadModel} */
+export async function loadedChatAgent({
+  choice,
+  pace,
+  keys,
+  ...options
+}: Omit<ChatAgentOptions, "model" | "folder" | "readText"> & {
+  readonly choice: ModelChoice;
+  /** Milliseconds before each word of the offline model. */
+  readonly pace: number;
+}): Promise<(folder: string, readText?: AgentPartsOptions["readText"]) => Agent> {
+  // The folder must exist before the tools can exclude its real path.
+  if (keys !== undefined) await mkdir(keys, { recursive: true, mode: 0o700 });
+  const model = await loadModel(choice, pace);
+  return (folder, readText) => chatAgent({ ...options, keys, model, folder, readText });
 }
 
 function whenOf(strategy: ContextStrategy): CompactionWhen {
