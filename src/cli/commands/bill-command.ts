@@ -10,7 +10,7 @@ import { UsageError } from "../output/error-report.ts";
 import { writeLines, type Channel, type Output } from "../output/output.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { openSessions } from "../settings/store-folder.ts";
-import { amount, figure, percent } from "../wording/wording.ts";
+import { amount, figure, percent, tableRows } from "../wording/wording.ts";
 import { momentBefore, type Given } from "./option-values.ts";
 import type { billOptions } from "./command-options.ts";
 
@@ -152,20 +152,11 @@ function tableLines(rows: readonly Row[], by: readonly string[], data: Channel):
     row.inputTokens === 0 ? "" : percent(row.cacheReadTokens / row.inputTokens),
     figure(row.outputTokens),
   ]);
-  const widths = head.map((name, column) =>
-    Math.max(name.length, ...cells.map((line) => line[column]?.length ?? 0)),
-  );
-  const padded = (line: readonly string[]): string =>
-    line
-      .map((cell, column) =>
-        column < by.length ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
-      .join("  ")
-      .trimEnd();
+  const [title = "", ...lines] = tableRows([head, ...cells], (column) => column >= by.length);
   const unpriced = rows.reduce((sum, row) => sum + row.unpriced, 0);
   return [
-    data.style("bold", padded(head)),
-    ...cells.map(padded),
+    data.style("bold", title),
+    ...lines,
     ...(unpriced === 0 ? [] : [`+ without ${amount(unpriced, "call")} that have no known price`]),
   ];
 }

@@ -40,7 +40,7 @@ import { jsonText, visibleName } from "../output/visible-text.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
 import { namedFile } from "../settings/named-file.ts";
 import { openSessions } from "../settings/store-folder.ts";
-import { amount, excerpt } from "../wording/wording.ts";
+import { amount, excerpt, tableRows } from "../wording/wording.ts";
 import { momentBefore, type Given } from "./option-values.ts";
 import type { compareOptions } from "./command-options.ts";
 
@@ -307,18 +307,5 @@ function figureLines(found: Comparison): readonly string[] {
   );
   if (rows.length === 0) return [];
   const all = [["Per session", "recorded", "candidate", "difference", "95 %"], ...rows];
-  const widths = [0, 1, 2, 3].map((column) =>
-    Math.max(...all.map((cells) => cells[column]?.length ?? 0)),
-  );
-  return [
-    "",
-    ...all.map(([name = "", ...cells]) =>
-      [
-        name.padEnd(widths[0] ?? 0),
-        ...cells.map((cell, column) => cell.padStart(widths[column + 1] ?? 0)),
-      ]
-        .join("  ")
-        .trimEnd(),
-    ),
-  ];
+  return ["", ...tableRows(all, (column) => column >= 1 && column <= 3)];
 }

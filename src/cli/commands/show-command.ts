@@ -1,4 +1,7 @@
-/** `turnlog show`: shows a session now or at a position. Runs nothing and activates no session. */
+/**
+ * `turnlog show` and `log`: a session now or at a position, and the events of all sessions; with `--follow` also what is
+ * written later. They run nothing and activate no session.
+ */
 
 import { shippedCatalogue } from "../../context/index.ts";
 import {
@@ -7,6 +10,8 @@ import {
   type EventLog,
   type ReadRange,
   type SessionEvent,
+  allReadableEvents,
+  type GlobalEvent,
 } from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
 import { stateAt, subAgentsOf, viewOf, viewSession, type SessionView } from "../../state/index.ts";
@@ -32,11 +37,10 @@ import {
   usageValue,
 } from "../show/show-view.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
-import { followed } from "../settings/followed-store.ts";
+import { followed, reading } from "../settings/followed-store.ts";
 import { openSessions } from "../settings/store-folder.ts";
 import type { Given } from "./option-values.ts";
-import type { showOptions } from "./command-options.ts";
-import { tellFollowing } from "./log-command.ts";
+import type { showOptions, logOptions } from "./command-options.ts";
 
 type Options = Given<typeof showOptions>;
 
@@ -189,4 +193,78 @@ async function* eventLines(
       ? jsonText(withLeftBranch(event, leftAt))
       : eventLine(event, data, full, leftAt);
   }
+}
+
+// `turnlog log`: the events of all sessions in the order in which they were written.
+
+type LogOptions = Given<typeof logOptions>;
+
+export async function showLog(options: LogOptions, output: Output): Promise<ExitCode> {
+  const { from = 1, session, json } = options;
+  const { data } = output;
+  async function* lines(events: AsyncIterable<GlobalEvent>): AsyncGenerator<string> {
+    for await (const placed of events)
+      if (session === undefined || session === placed.session)
+        yield json ? jsonText(placed) : line(placed, data);
+  }
+  if (!options.follow) {
+    await using log = await openSessions(options, reading);
+    await writeLines(data, lines(stored(log, from, options, output)));
+    return DONE;
+  }
+  let isFirst = true;
+  return await unlessInterrupted(async (signal) => {
+    const events = followed(
+      options,
+      {
+        stored: async function* (log, next) {
+          yield* stored(log, next, options, output);
+          if (isFirst) await tellFollowing(output);
+          isFirst = false;
+        },
+        live: (log, next) => log.subscribeAll({ from: next, signal }),
+      },
+      { from, signal },
+    );
+    for await (const one of lines(events)) await writeLine(data, one);
+    return DONE;
+  });
+}
+
+async function tellFollowing({ progress }: Pick<Output, "progress">): Promise<void> {
+  await writeLine(
+    progress,
+    "These are all events so far. New events appear as another process writes them; Ctrl-C ends.",
+  );
+}
+
+/** The stored events from a global position on. What cannot be read is named behind them. */
+async function* stored(
+  log: EventLog,
+  from: number,
+  options: LogOptions,
+  { progress }: Pick<Output, "progress">,
+): AsyncGenerator<GlobalEvent> {
+  await assertThere(log, options);
+  const missing: string[] = [];
+  yield* allReadableEvents(log, from, ({ session, message }) => {
+    if (options.session === undefined || options.session === session) missing.push(message);
+  });
+  for (const message of missing) await writeLine(progress, `Left out: ${message}`);
+}
+
+/** Without `--follow` the session must exist. With it the session may begin later, unless it was deleted. */
+async function assertThere(log: EventLog, { session, follow }: LogOptions): Promise<void> {
+  if (session === undefined) return;
+  try {
+    await viewSession(log, session, 1);
+  } catch (error) {
+    const isMissing = TurnlogError.isInstance(error) && error.code === "SESSION_NOT_FOUND";
+    if (!follow || !isMissing) throw error;
+  }
+}
+
+function line({ position, session, event }: GlobalEvent, data: Channel): string {
+  const place = data.style("dim", String(position).padStart(8));
+  return `${place}  ${data.style("bold", session)} ${eventLine(event, data)}`;
 }

@@ -107,6 +107,25 @@ export function fileText(part: StoredFile): string {
   return elsewhere === undefined ? name : `${name}, ${uploadNames(elsewhere.reference)}`;
 }
 
+/** The rows of a table in columns of equal width, without their styles. */
+export function tableRows(
+  rows: readonly (readonly string[])[],
+  isNumber: (column: number) => boolean,
+): readonly string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [column, cell] of row.entries())
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        isNumber(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
 export function indented(text: string): readonly string[] {
   return text
     .trimEnd()

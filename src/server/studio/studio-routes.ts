@@ -19,7 +19,7 @@ import {
 } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
 import { cutChange, cutMessage } from "./cut-messages.ts";
-import { experimentReport } from "./experiment-report.ts";
+import { experimentReport } from "./figures.ts";
 import { billAt, figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { ListedRows, type StudioRow } from "./listed-rows.ts";
 import { mergedEvents } from "./merged-events.ts";

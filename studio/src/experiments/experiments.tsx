@@ -2,7 +2,7 @@
 
 import { useState, type ReactNode } from "react";
 import type { StoredExperiment } from "../../../src/compare/index.ts";
-import type { ExperimentReport } from "../../../src/server/studio/experiment-report.ts";
+import type { ExperimentReport } from "../../../src/server/studio/figures.ts";
 import { client } from "../data/client.ts";
 import { useAsked } from "../data/use-asked.ts";
 import { ago, exactTime, figure, plural } from "../data/words.ts";

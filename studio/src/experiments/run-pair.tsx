@@ -1,6 +1,6 @@
 /** A run of an experiment beside what was recorded, by turn and by step, with what differs under each. */
 
-import type { ExperimentReport } from "../../../src/server/studio/experiment-report.ts";
+import type { ExperimentReport } from "../../../src/server/studio/figures.ts";
 import { fileUrl } from "../../../src/ui/index.ts";
 import { File } from "../chat/message.tsx";
 import { Prose } from "../parts/prose.tsx";
