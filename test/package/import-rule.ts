@@ -467,6 +467,7 @@ const mayImport: Modules = {
     "events",
     "validation",
     "ui",
+    "shared",
     "state",
     "media",
     "archive/exchange",

@@ -40,7 +40,7 @@ import { jsonText, visibleName } from "../output/visible-text.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
 import { namedFile } from "../settings/named-file.ts";
 import { openSessions } from "../settings/store-folder.ts";
-import { amount, excerpt, tableRows } from "../wording/wording.ts";
+import { amount, excerpt, linesOf, tableRows } from "../wording/wording.ts";
 import { momentBefore, type Given } from "./option-values.ts";
 import type { compareOptions } from "./command-options.ts";
 
@@ -185,7 +185,7 @@ async function filedSessions(files: readonly string[]): Promise<Recorded> {
       throw new UsageError(
         `Two files are named ${JSON.stringify(session)}, which names the session in the report: rename one.`,
       );
-    const found = await readSessionFile(await linesOf(file), {
+    const found = await readSessionFile(await fileLines(file), {
       onBlob: async ({ content }) => void (await blobs.put(content)),
     });
     events.set(session, found.events);
@@ -198,7 +198,7 @@ async function filedSessions(files: readonly string[]): Promise<Recorded> {
   };
 }
 
-async function linesOf(file: string): Promise<readonly string[]> {
+async function fileLines(file: string): Promise<readonly string[]> {
   try {
     return (await readFile(file, "utf8")).trimEnd().split("\n");
   } catch (cause) {
@@ -278,21 +278,18 @@ function summaryLines(found: Comparison, data: Channel): readonly string[] {
     ({ toolName }) => toolName,
   );
   const names = [...missed].map(([name, calls]) => `${visibleName(name)} ${calls.length}`);
-  const misses =
-    counts.misses === 0
-      ? []
-      : [`${amount(counts.misses, "call")} had no answer in the recordings: ${names.join(", ")}.`];
-  return [
+  return linesOf(
     data.style("bold", visibleName(experiment)),
-    ...(candidate === experiment ? [] : [visibleName(candidate)]),
+    candidate !== experiment && visibleName(candidate),
     "",
     `${amount(counts.sessions, "session")}${runs}: ${verdicts.join(", ")}`,
     `${counts.replayed} of ${amount(counts.runs, "recording")} proved to repeat exactly.`,
-    ...misses,
-    ...figureLines(found),
-    ...(first.length === 0 ? [] : ["", "Read first:"]),
-    ...first.map((one) => `  ${nameOf(one)}: ${visibleName(one.reason)}`),
-  ];
+    counts.misses > 0 &&
+      `${amount(counts.misses, "call")} had no answer in the recordings: ${names.join(", ")}.`,
+    figureLines(found),
+    first.length > 0 && ["", "Read first:"],
+    first.map((one) => `  ${nameOf(one)}: ${visibleName(one.reason)}`),
+  );
 }
 
 function figureLines(found: Comparison): readonly string[] {

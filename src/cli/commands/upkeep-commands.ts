@@ -13,7 +13,7 @@ import {
   masterKeysIn,
   openDatabase,
 } from "../settings/store-folder.ts";
-import { amount, figure } from "../wording/wording.ts";
+import { amount, figure, linesOf } from "../wording/wording.ts";
 import type { Given } from "./option-values.ts";
 import { copyLog, type CopiedLog } from "../../archive/exchange/index.ts";
 import type { TurnlogError, CollectedBlobs } from "../../events/index.ts";
@@ -134,27 +134,22 @@ function reportLines(report: RepairReport): readonly string[] {
 function logLines(report: RepairReport): readonly string[] {
   const { dir, findings, lost, unaccounted, damagedFiles } = report;
   const isLost = lost.length > 0 || unaccounted > 0;
-  return [
+  return linesOf(
     `The store in ${dir} was damaged:`,
-    ...findings.map((finding) => `  ${finding}`),
+    findings.map((finding) => `  ${finding}`),
     isLost ? "Lost:" : "No event was lost.",
-    ...lost.map(({ session, kept, lostFrom, quarantined, missing }) => {
+    lost.map(({ session, kept, lostFrom, quarantined, missing }) => {
       const aside =
         quarantined === 0 ? "" : `, ${amount(quarantined, "event")} only in the damaged files`;
       const gone = missing === 0 ? "" : `, ${amount(missing, "event")} gone`;
       const left = kept === 0 ? "nothing is kept" : `kept up to ${kept}, lost from ${lostFrom} on`;
       return `  ${session}: ${left}${aside}${gone}`;
     }),
-    ...(unaccounted === 0
-      ? []
-      : [`  at least ${amount(unaccounted, "event")} of unknown sessions`]),
+    unaccounted > 0 && `  at least ${amount(unaccounted, "event")} of unknown sessions`,
     `The store now holds ${contents(report)}.`,
-    ...(damagedFiles === undefined
-      ? []
-      : [
-          `The damaged files are kept in ${damagedFiles}; delete them when you no longer need them.`,
-        ]),
-  ];
+    damagedFiles &&
+      `The damaged files are kept in ${damagedFiles}; delete them when you no longer need them.`,
+  );
 }
 
 /** Lost blobs, which only a backup brings back. */

@@ -12,6 +12,7 @@ import {
   usualLengths,
   type Lengths,
   figure,
+  linesOf,
   tokens,
 } from "../wording/wording.ts";
 import { dollars } from "../wording/bill-words.ts";
@@ -34,25 +35,20 @@ export function stateLines(view: SessionView): readonly string[] {
   const { session, position, state, queue } = view;
   const { value, context } = state;
   const { turn, step, attempt, stepsInTurn, maxSteps, held, finishReason, stopping } = context;
-  const lines = [
-    ...linkedLines(view),
+  const most = maxSteps < Number.MAX_SAFE_INTEGER ? `at most ${maxSteps}` : "any number of";
+  return linesOf(
+    linkedLines(view),
     `${session} at ${position}: ${nameOf(value)}`,
     `turn ${turn}, step ${step}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
-  ];
-  if (maxSteps > 0) {
-    const most = maxSteps < Number.MAX_SAFE_INTEGER ? `at most ${maxSteps}` : "any number of";
-    lines.push(`${stepsInTurn} of ${most} steps in this turn`);
-  }
-  if (finishReason !== undefined)
-    lines.push(`the last step finished: ${visibleName(finishReason)}`);
-  if (stopping !== undefined) lines.push(`the turn is stopping: ${stopping}`);
-  for (const [callId, call] of entriesOf(context.calls))
-    lines.push(`call ${visibleName(callId)}: ${call}`);
-  for (const { delivery, content } of queue) {
-    lines.push(`waiting (${delivery}): ${excerpt(contentText(content), 80)}`);
-  }
-  if (held && queue.length > 0) lines.push("the waiting messages do not start a turn on their own");
-  return lines;
+    maxSteps > 0 && `${stepsInTurn} of ${most} steps in this turn`,
+    finishReason && `the last step finished: ${visibleName(finishReason)}`,
+    stopping && `the turn is stopping: ${stopping}`,
+    entriesOf(context.calls).map(([callId, call]) => `call ${visibleName(callId)}: ${call}`),
+    queue.map(
+      ({ delivery, content }) => `waiting (${delivery}): ${excerpt(contentText(content), 80)}`,
+    ),
+    held && queue.length > 0 && "the waiting messages do not start a turn on their own",
+  );
 }
 
 /** The session whose call this one runs, and the sessions that run its own calls. */
@@ -168,24 +164,17 @@ export function subAgentLines({ subAgents, total, totalCost }: SubAgents): reado
 export function usageLines({ usage }: SessionView): readonly string[] {
   const { steps, running, total, inherited } = usage;
   const own = ownSteps(usage);
-  return [
-    ...steps.map(
+  return linesOf(
+    steps.map(
       ({ turn, step, model, usage: spent }) =>
         `turn ${turn}  step ${step}  ${tokens(spent)}  ${visibleName(`${model.provider}:${model.modelId}`)}`,
     ),
-    ...(running === undefined
-      ? []
-      : [
-          `turn ${running.turn}  step ${running.step}  running, ~${figure(running.estimate.tokens)} in`,
-        ]),
+    running &&
+      `turn ${running.turn}  step ${running.step}  running, ~${figure(running.estimate.tokens)} in`,
     `${amount(own.length, "step")}: ${tokens(total)}`,
-    ...(inherited === undefined
-      ? []
-      : [
-          `before it branched off, ${amount(steps.length - own.length, "step")}: ${tokens(inherited.total)}`,
-        ]),
-    ...(total.basis === "estimated"
-      ? ["~ marks estimates: for at least one step the provider reported no usage"]
-      : []),
-  ];
+    inherited &&
+      `before it branched off, ${amount(steps.length - own.length, "step")}: ${tokens(inherited.total)}`,
+    total.basis === "estimated" &&
+      "~ marks estimates: for at least one step the provider reported no usage",
+  );
 }

@@ -2,7 +2,7 @@
 
 import type { SessionBill } from "../../bill/index.ts";
 import { visibleName } from "../output/visible-text.ts";
-import { amount, figure, tokens } from "./wording.ts";
+import { amount, figure, linesOf, tokens } from "./wording.ts";
 
 type Part = SessionBill["parts"][number];
 type Name = NonNullable<SessionBill["misses"][number]["first"]>;
@@ -82,20 +82,15 @@ export function costLines(
     Record<"steps" | "retries" | "compactions" | "total", Parameters<typeof tokens>[0]>
   >,
 ): readonly string[] {
-  const part = (name: string, of: keyof typeof usages): readonly string[] =>
-    of !== "steps" && of !== "total" && usages[of].inputTokens === 0
-      ? []
-      : [`  ${name.padEnd(12)} ${tokens(usages[of])} · ${dollars(cost[of])}`];
-  return [
-    ...part("replies", "steps"),
-    ...part("retries", "retries"),
-    ...part("compactions", "compactions"),
-    ...part("together", "total"),
-    ...(cost.inherited === undefined
-      ? []
-      : [
-          `  ${"inherited".padEnd(12)} ${dollars(cost.inherited)}, paid by the session that it branched off`,
-        ]),
-    ...(calls.length === 0 ? ["  no model was called"] : []),
-  ];
+  const part = (name: string, of: keyof typeof usages): string =>
+    `  ${name.padEnd(12)} ${tokens(usages[of])} · ${dollars(cost[of])}`;
+  return linesOf(
+    part("replies", "steps"),
+    usages.retries.inputTokens > 0 && part("retries", "retries"),
+    usages.compactions.inputTokens > 0 && part("compactions", "compactions"),
+    part("together", "total"),
+    cost.inherited &&
+      `  ${"inherited".padEnd(12)} ${dollars(cost.inherited)}, paid by the session that it branched off`,
+    calls.length === 0 && "  no model was called",
+  );
 }

@@ -3,7 +3,7 @@
 import type { ContextFigures, LoggedContext } from "../../runtime/index.ts";
 import { visibleName } from "../output/visible-text.ts";
 import { wrappedLines } from "../terminal/cells.ts";
-import { figure, percent } from "./wording.ts";
+import { figure, linesOf, percent } from "./wording.ts";
 
 /** The figures of a live session, or of its log. */
 export type DrawnFigures = Omit<ContextFigures, "due"> & Partial<Pick<LoggedContext, "standing">>;
@@ -20,27 +20,24 @@ const LARGEST_BAR = 60;
 
 /** @param columns - Cells in a row; without a terminal infinite. */
 export function contextLines(figures: DrawnFigures, columns: number): readonly string[] {
-  const { model, room, bytes, warnings } = figures;
+  const { model, room, bytes, warnings, basis, since, lastError } = figures;
   const slices = slicesOf(figures);
   // The parts are estimated, and may be more than what the provider counted.
   const parts = slices.reduce((sum, { tokens }) => sum + tokens, 0);
   const whole = room?.window ?? Math.max(figures.tokens, parts);
   const rows = [...slices, ...roomSlices(room)];
-  const lines = [
+  const lines = linesOf(
     `${about(figures)}${figure(figures.tokens)} tokens for ${model.provider}:${model.modelId}${share(figures)}, ${byteSize(bytes)}${knowsAgent(figures) ? "" : " of messages"}`,
     `[${bar(slices, room, Math.max(10, Math.min(LARGEST_BAR, columns - 4)), figures.tokens)}]`,
-    ...sliceRows(rows, whole, columns),
-    ...(room === undefined
-      ? [
-          `The window of ${model.provider}:${model.modelId} is not known, and so neither is the free space.`,
-        ]
-      : []),
-    ...basisLines(figures),
-    ...(figures.standing === "unknown"
-      ? ["The size of instructions and tools is not known before the agent's first step."]
-      : []),
-    ...warnings,
-  ];
+    sliceRows(rows, whole, columns),
+    room === undefined &&
+      `The window of ${model.provider}:${model.modelId} is not known, and so neither is the free space.`,
+    basisLine(basis, since),
+    lastError && errorLine(lastError),
+    figures.standing === "unknown" &&
+      "The size of instructions and tools is not known before the agent's first step.",
+    warnings,
+  );
   // Before lines are split: a line end in a model's name would forge one.
   return lines.flatMap((line) => wrappedLines(visibleName(line), columns).split("\n"));
 }
@@ -107,10 +104,6 @@ function share({ room }: DrawnFigures): string {
   if (room === undefined) return "";
   const { window, outputBuffer, used } = room;
   return `: ${percent(used)} of ${figure(window - outputBuffer)} (window ${figure(window)})`;
-}
-
-function basisLines({ basis, since, lastError }: DrawnFigures): readonly string[] {
-  return [basisLine(basis, since), ...(lastError === undefined ? [] : [errorLine(lastError)])];
 }
 
 function basisLine(basis: DrawnFigures["basis"], since: DrawnFigures["since"]): string {

@@ -9,7 +9,7 @@ import {
   type TurnEndReason,
 } from "../../events/index.ts";
 import { addUsage, noUsage } from "../../projections/index.ts";
-import { amount, duration, excerpt, figure, tokens } from "./wording.ts";
+import { amount, duration, excerpt, figure, linesOf, tokens } from "./wording.ts";
 
 export interface TurnTally {
   /** Epoch milliseconds of the first event. */
@@ -108,19 +108,17 @@ export function costLine(
 }
 
 function keptOf({ text, reasoning, results, skipped, unknown }: TurnTally): string {
-  const kept = [
+  const kept = linesOf(
     "your message",
-    ...(text === 0 ? [] : [`${amount(text, "character")} of the reply`]),
-    ...(reasoning === 0 ? [] : [`${amount(reasoning, "character")} of reasoning`]),
-    ...(results === 0 ? [] : [amount(results, "tool result")]),
-  ];
-  const sentences = [
+    text > 0 && `${amount(text, "character")} of the reply`,
+    reasoning > 0 && `${amount(reasoning, "character")} of reasoning`,
+    results > 0 && amount(results, "tool result"),
+  );
+  const sentences = linesOf(
     `Kept in the session: ${kept.join(", ")}.`,
-    ...(skipped === 0 ? [] : [`${amount(skipped, "call")} not started.`]),
-    ...(unknown === 0
-      ? []
-      : [`${amount(unknown, "call")} with an unknown outcome; the model will be told.`]),
-  ];
+    skipped > 0 && `${amount(skipped, "call")} not started.`,
+    unknown > 0 && `${amount(unknown, "call")} with an unknown outcome; the model will be told.`,
+  );
   return sentences.join(" ");
 }
 

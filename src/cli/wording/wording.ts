@@ -107,6 +107,13 @@ export function fileText(part: StoredFile): string {
   return elsewhere === undefined ? name : `${name}, ${uploadNames(elsewhere.reference)}`;
 }
 
+/** The lines that apply: those that are false or undefined are left out. */
+export function linesOf(
+  ...given: readonly (string | readonly string[] | false | undefined)[]
+): readonly string[] {
+  return given.flatMap((one) => (one === false || one === undefined ? [] : one));
+}
+
 /** The rows of a table in columns of equal width, without their styles. */
 export function tableRows(
   rows: readonly (readonly string[])[],

@@ -7,6 +7,7 @@ import { eventsAnswer } from "../streams/permitted-events.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "../../media/index.ts";
 import { exportPages, importSession } from "../../archive/exchange/index.ts";
 import { checkPosition } from "../../state/index.ts";
+import { streamOf } from "../../shared/index.ts";
 import { readLines } from "../security/body.ts";
 
 export function eventRoutes(): readonly Route[] {
@@ -107,7 +108,7 @@ export function transferRoutes(): readonly Route[] {
       handle: async ({ runtime, session }) => {
         await checkPosition(runtime.log, session);
         const pages = exportPages(runtime.log, session, { store: runtime.blobs });
-        return new Response(asBytes(pages), {
+        return new Response(streamOf(bytesOf(pages)), {
           headers: {
             "content-type": "application/x-ndjson",
             "content-disposition": `attachment; filename="${session.replaceAll(/[^\w.-]/g, "_")}.jsonl"`,
@@ -136,16 +137,7 @@ export function transferRoutes(): readonly Route[] {
   ];
 }
 
-function asBytes(pages: AsyncGenerator<readonly string[]>): ReadableStream<Uint8Array> {
+async function* bytesOf(pages: AsyncIterable<readonly string[]>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  return new ReadableStream({
-    async pull(controller) {
-      const next = await pages.next();
-      if (next.done === true) controller.close();
-      else controller.enqueue(encoder.encode(`${next.value.join("\n")}\n`));
-    },
-    async cancel() {
-      await pages.return(undefined);
-    },
-  });
+  for await (const lines of pages) yield encoder.encode(`${lines.join("\n")}\n`);
 }

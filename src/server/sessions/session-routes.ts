@@ -1,17 +1,10 @@
 /** Routes that read sessions: the list, views, prompts, differences, figures, branches. */
 
 import { z } from "zod";
-import {
-  defined,
-  hasCode,
-  jsonObjectSchema,
-  TurnlogError,
-  type JsonObject,
-} from "../../events/index.ts";
+import { defined, hasCode, jsonObjectSchema, TurnlogError } from "../../events/index.ts";
 import {
   absentSession,
   bothMetadata,
-  type ListedSession,
   type SessionQuery,
   type SessionRow,
 } from "../../state/index.ts";
@@ -61,6 +54,14 @@ const cursorQuery = z.string().transform((text, context): After => {
 });
 
 const MOST_ROWS = 200;
+const listQuery = z.strictObject({
+  after: cursorQuery.optional(),
+  prefix: z.string().optional(),
+  status: z.enum(statuses).optional(),
+  where: metadataQuery.optional(),
+  empty: z.enum(["true", "false"]).optional(),
+  limit: numberQuery.pipe(z.int().min(1).max(MOST_ROWS)).optional(),
+});
 
 export function sessionRoutes(): readonly Route[] {
   return [
@@ -72,14 +73,7 @@ export function sessionRoutes(): readonly Route[] {
       audience: "user",
       summary:
         "Sessions, newest first by the beginning of their last turn, a page at a time. `after` is the `next` of the previous page; `where` is a JSON object of metadata that they must have. Sessions without a message come with `empty=true` only.",
-      query: z.strictObject({
-        after: cursorQuery.optional(),
-        prefix: z.string().optional(),
-        status: z.enum(statuses).optional(),
-        where: metadataQuery.optional(),
-        empty: z.enum(["true", "false"]).optional(),
-        limit: numberQuery.pipe(z.int().min(1).max(MOST_ROWS)).optional(),
-      }),
+      query: listQuery,
       answer: z.object({ sessions: z.array(row), next: z.string().optional() }),
       handle: async ({ query, ...call }) => json(await page(call, query)),
     }),
@@ -215,19 +209,10 @@ function withoutForks(error: unknown, session: string): unknown {
   );
 }
 
-interface Page {
-  readonly after?: After | undefined;
-  readonly prefix?: string | undefined;
-  readonly status?: ListedSession["status"] | undefined;
-  readonly where?: JsonObject | undefined;
-  readonly empty?: "true" | "false" | undefined;
-  readonly limit?: number | undefined;
-}
-
 /** Sessions that the client may not read are left out, and later ones fill the page. */
 async function page(
   call: Pick<Call, ShownBy | "runtime" | "may" | "where" | "storedPrefix">,
-  { after, prefix, status, where: asked, empty, limit = 50 }: Page,
+  { after, prefix, status, where: asked, empty, limit = 50 }: z.output<typeof listQuery>,
 ): Promise<{ readonly sessions: readonly object[]; readonly next?: string }> {
   const { runtime, may, where: permitted } = call;
   const sessions: SessionRow[] = [];

@@ -2,7 +2,7 @@
 
 import type { Delivery } from "../../../events/index.ts";
 import type { ChatSession, ChatStore } from "../host/chat-session.ts";
-import { contentText, excerpt, amount, dateAndTime } from "../../wording/wording.ts";
+import { contentText, excerpt, amount, dateAndTime, linesOf } from "../../wording/wording.ts";
 import { type ChatLine, type ContextLine, type StoreLine, strategyOf } from "../line/chat-line.ts";
 import { whenDelivered } from "../screen/conversation-panel.ts";
 import {
@@ -315,14 +315,11 @@ async function sessionCost(session: ChatSession): Promise<readonly string[]> {
   const bill = await session.bill();
   const dearest = partLines(bill.parts, DEAREST);
   const { id } = session;
-  return [
+  return linesOf(
     `This session so far, by ${model.provider}:${model.modelId}:`,
-    ...costLines(bill, spending),
-    ...(dearest.length === 0 ? [] : ["The dearest, over all calls that carried them:", ...dearest]),
-    ...(bill.misses.length === 0
-      ? []
-      : [
-          `The provider's cache missed in ${amount(bill.misses.length, "call")}: turnlog bill ${id}`,
-        ]),
-  ];
+    costLines(bill, spending),
+    dearest.length > 0 && ["The dearest, over all calls that carried them:", ...dearest],
+    bill.misses.length > 0 &&
+      `The provider's cache missed in ${amount(bill.misses.length, "call")}: turnlog bill ${id}`,
+  );
 }

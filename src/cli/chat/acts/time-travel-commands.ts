@@ -4,7 +4,7 @@ import { TurnlogError } from "../../../events/index.ts";
 import type { ChatSession, ChatTurn } from "../host/chat-session.ts";
 import type { SessionView } from "../../../state/index.ts";
 import { contextLines } from "../../wording/context-drawing.ts";
-import { amount, dateAndTime, contentText, excerpt } from "../../wording/wording.ts";
+import { amount, dateAndTime, contentText, excerpt, linesOf } from "../../wording/wording.ts";
 import { stateLines } from "../../show/show-view.ts";
 import type { TravelLine } from "../line/chat-line.ts";
 import type { ConversationState } from "../screen/conversation-state.ts";
@@ -74,12 +74,10 @@ async function positionLines(
     const last = now.history.at(-1);
     const since = last === undefined ? "" : `, since ${dateAndTime(last.time)}`;
     const from = now.summary.forkedFrom;
-    return [
+    return linesOf(
       `${session.id} is at ${now.position}${since}; /at <position> shows it there.`,
-      ...(from === undefined
-        ? []
-        : [`It shares the events of ${from.session} up to ${from.position}.`]),
-    ];
+      from && `It shares the events of ${from.session} up to ${from.position}.`,
+    );
   }
   if (position > now.position) {
     return [`${session.id} is at ${now.position}; there is no position ${position} yet.`];

@@ -2,7 +2,7 @@
 
 import type { CancelMode, SessionEvent } from "../../../events/index.ts";
 import type { Cancelled } from "../../../commands/index.ts";
-import { amount } from "../../wording/wording.ts";
+import { amount, linesOf } from "../../wording/wording.ts";
 import type { ChatScreen } from "../screen/chat-screen.ts";
 import type { ChatSession } from "../host/chat-session.ts";
 import { runningCalls, type ConversationState } from "../screen/conversation-state.ts";
@@ -70,14 +70,10 @@ function cancelSentences(
   { was, turn, ended, withdrawn }: Cancelled,
   waiting: number,
 ): readonly string[] {
-  return [
-    ...(turn === undefined && was === "idle" ? ["Nothing is running."] : []),
-    ...(ended === undefined || ended === "cancelled"
-      ? []
-      : [`The turn ended before the cancel: ${ended}.`]),
-    ...(withdrawn.length === 0 ? [] : [`${amount(withdrawn.length, "message")} taken back.`]),
-    ...(waiting === 0
-      ? []
-      : [`${amount(waiting, "message")} held back: Enter delivers, /withdraw takes back.`]),
-  ];
+  return linesOf(
+    turn === undefined && was === "idle" && "Nothing is running.",
+    ended !== undefined && ended !== "cancelled" && `The turn ended before the cancel: ${ended}.`,
+    withdrawn.length > 0 && `${amount(withdrawn.length, "message")} taken back.`,
+    waiting > 0 && `${amount(waiting, "message")} held back: Enter delivers, /withdraw takes back.`,
+  );
 }

@@ -5,7 +5,7 @@ import type { HistoryItem } from "../../../projections/index.ts";
 import type { SessionView } from "../../../state/index.ts";
 import { writeSentence, type Channel } from "../../output/output.ts";
 import { visibleText } from "../../output/visible-text.ts";
-import { amount, contentText, excerpt } from "../../wording/wording.ts";
+import { amount, contentText, excerpt, linesOf } from "../../wording/wording.ts";
 import { randomBytes } from "node:crypto";
 
 const LAST_MESSAGES = 4;
@@ -95,22 +95,17 @@ export function openIssues(view: SessionView): readonly string[] {
   const lost = (step?.parts ?? []).filter(
     (part) => part.kind === "call" && part.outcome.status === "unknown",
   );
-  return [
-    ...(last?.reason === "interrupted"
-      ? [
-          "The process died during the last turn. The partial reply is kept; send a message to continue.",
-        ]
-      : []),
-    ...(last?.reason !== "interrupted" || lost.length === 0
-      ? []
-      : [
-          `${amount(lost.length, "call")} had started and has an unknown outcome. The model is told to check.`,
-        ]),
-    ...waitingForClients(view),
-    ...(queue.length === 0
-      ? []
-      : [`${amount(queue.length, "message")} still waiting; your next message delivers them too.`]),
-  ];
+  const isInterrupted = last?.reason === "interrupted";
+  return linesOf(
+    isInterrupted &&
+      "The process died during the last turn. The partial reply is kept; send a message to continue.",
+    isInterrupted &&
+      lost.length > 0 &&
+      `${amount(lost.length, "call")} had started and has an unknown outcome. The model is told to check.`,
+    waitingForClients(view),
+    queue.length > 0 &&
+      `${amount(queue.length, "message")} still waiting; your next message delivers them too.`,
+  );
 }
 
 function messageOf(item: HistoryItem): readonly RecalledMessage[] {
