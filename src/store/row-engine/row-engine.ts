@@ -1,4 +1,4 @@
-/** The engine on rows by key: its parts, each made with the others that it uses. */
+/** The engine on rows by key: its parts, each made with the others that it uses, and its opening on a plain store. */
 
 import { z } from "zod";
 import {
@@ -16,9 +16,9 @@ import { Heads, IndexRows } from "./heads/heads.ts";
 import { Lineage } from "./heads/lineage.ts";
 import { readGlobal } from "./read/global-reader.ts";
 import { Reading } from "./read/reading.ts";
-import { ScannedStore, Erasure, type Eraser } from "./upkeep/erasure.ts";
+import { ScannedStore, Erasure, type Eraser, eraseLeft } from "./upkeep/erasure.ts";
 import { SnapshotReader, snapshotRow } from "./read/snapshots.ts";
-import { checkedRow, withChecksum, type ChainMark } from "./rows/commit-record.ts";
+import { checkedRow, withChecksum, type ChainMark, chainStart } from "./rows/commit-record.ts";
 import { rowAt, type RowStore } from "./rows/row-store.ts";
 import { commitDamage, readOnlyError } from "./rows/failures.ts";
 import { cursorKey } from "./rows/keys.ts";
@@ -26,6 +26,8 @@ import { listSessions } from "./rows/session-rows.ts";
 import { Deletion } from "./upkeep/deletion.ts";
 import { Appender } from "./write/appender.ts";
 import { Committer } from "./write/committer.ts";
+import { checkChain } from "./read/chain-check.ts";
+import { catchUpIndex } from "./upkeep/opening.ts";
 
 export interface RowEngineOptions {
   readonly dir?: string;
@@ -188,4 +190,31 @@ function storedCursors(database: RowStore, committer: Committer): CursorStore {
       await committer.write((rows) => rows.put(key, withChecksum(key, position)));
     },
   };
+}
+
+// Opening the engine on a store of rows that needs no more than the port. LevelDB's files are checked by more than this.
+
+/**
+ * The engine on a store of rows that nothing else writes to. It closes the store.
+ * @throws TurnlogError `LOG_DAMAGED`, and what the store throws
+ */
+export async function rowEngine(store: RowStore): Promise<Engine> {
+  const { undoes } = store;
+  const eraser = store.erase?.bind(store);
+  const chain = await checkChain(store, chainStart);
+  await catchUpIndex(store, chain.since);
+  if (eraser !== undefined) await eraseLeft(store, eraser);
+  const release = async (committer: Committer): Promise<void> => {
+    try {
+      const { failure, written } = committer;
+      if (failure !== undefined || written.position === chain.checked.position) return;
+      // The next opening then checks nothing but the end.
+      const last = store.batch();
+      committer.settle(last);
+      await last.write({ sync: true });
+    } finally {
+      await store.close();
+    }
+  };
+  return engineOnRows(store, { sync: true, undoes, eraser, ...chain, release }).engine;
 }
