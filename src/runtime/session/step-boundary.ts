@@ -30,7 +30,7 @@ import {
   offloadedChange,
   returnedMessages,
 } from "./step-preparation.ts";
-import { stepPace } from "./writer.ts";
+import { stepPace } from "./loop-pace.ts";
 import { toJson } from "../../shared/index.ts";
 
 export interface StepBoundaryOptions {
