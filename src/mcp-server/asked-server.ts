@@ -1,4 +1,4 @@
-/** What an MCP client asks for: agents as tools, and the routes of a turnlog server in its name. */
+/** What an MCP client asks for: agents as tools, and the routes of a turnlog server in its name. Without the library of the protocol, which is optional. */
 
 /** Which tools there are. */
 export interface McpTools {

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { TurnlogError, type NewEvent } from "../../src/events/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
-import { mergedEvents } from "../../src/server/studio/merged-events.ts";
+import { mergedEvents } from "../../src/server/studio/shortened.ts";
 import { newestTurns } from "../../src/server/studio/figures.ts";
 import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";

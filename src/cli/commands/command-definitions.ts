@@ -189,13 +189,13 @@ function addLookCommands(program: LoadedCommand): void {
     .command("context")
     .description("show the size and the parts of a session's next prompt")
     .argument("<session>", "its id")
-    .does([at], async () => (await import("./context-command.ts")).context);
+    .does([at], async () => (await import("./figure-commands.ts")).context);
 
   program
     .command("bill")
     .description("show what a session paid and for what, or what all sessions paid")
     .argument("[session]", "its id (default: all sessions of the store)")
-    .does(billOptions, async () => (await import("./bill-command.ts")).bill);
+    .does(billOptions, async () => (await import("./figure-commands.ts")).bill);
 
   program
     .command("diff")
@@ -214,7 +214,7 @@ function addLookCommands(program: LoadedCommand): void {
     .command("verify")
     .description("check one session, or all, against the laws; exit code 1 if one is broken")
     .argument("[session]", "its id (default: every session of the store)")
-    .does(verifyOptions, async () => (await import("./verify-command.ts")).verify);
+    .does(verifyOptions, async () => (await import("./upkeep-commands.ts")).verify);
 
   program
     .command("replay")
@@ -244,26 +244,26 @@ function addKeepCommands(program: LoadedCommand): void {
     .description("write a session as JSON Lines: a header, then one event per line")
     .usage("[options] <session>")
     .argument("[session...]", "its id")
-    .does(exportOptions, async () => (await import("./export-command.ts")).exportTo);
+    .does(exportOptions, async () => (await import("./exchange-commands.ts")).exportTo);
 
   program
     .command("import")
     .description("bring a session from a file into the store, completely or not at all")
     .argument("<file>", "an export, or a JSON array of messages; - is stdin")
-    .does(importOptions, async () => (await import("./import-command.ts")).importFrom);
+    .does(importOptions, async () => (await import("./exchange-commands.ts")).importFrom);
 
   program
     .command("delete")
     .description("delete a session permanently, or all old ones; its id cannot be used again")
     .argument("[session]", "its id")
-    .does(deleteOptions, async () => (await import("./delete-command.ts")).deleteAny);
+    .does(deleteOptions, async () => (await import("./erasing-commands.ts")).deleteAny);
 
   program
     .command("redact")
     .description("redact positions of an encrypted session permanently: erase their keys")
     .argument("<session>", "its id")
     .argument("<positions...>", "positions, or ranges like 12-20", positionRange)
-    .does(redactOptions, async () => (await import("./redact-command.ts")).redact);
+    .does(redactOptions, async () => (await import("./erasing-commands.ts")).redact);
 
   program
     .command("backup")

@@ -5,42 +5,50 @@
 
 import { shippedCatalogue } from "../../context/index.ts";
 import {
-  defined,
-  TurnlogError,
   type EventLog,
+  type GlobalEvent,
   type ReadRange,
   type SessionEvent,
+  TurnlogError,
   allReadableEvents,
-  type GlobalEvent,
+  defined,
+  hasCode,
 } from "../../events/index.ts";
-import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
-import { stateAt, subAgentsOf, viewOf, viewSession, type SessionView } from "../../state/index.ts";
+import { type StepTimeline, leftBranches, stepTimelines } from "../../projections/index.ts";
+import { type SessionView, stateAt, subAgentsOf, viewOf, viewSession } from "../../state/index.ts";
 import { fullLengths, usualLengths } from "../wording/wording.ts";
-import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
-import { DONE, UsageError, type ExitCode } from "../output/error-report.ts";
+import { type Channel, type Output, writeLine, writeLines } from "../output/output.ts";
+import { DONE, type ExitCode, UsageError } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
 import {
-  allItems,
-  withLeftBranch,
   type LeftAt,
-  historyLines,
+  allItems,
   eventLine,
+  historyLines,
   timelineLines,
+  withLeftBranch,
 } from "../show/show-history.ts";
 import {
   linkedLines,
+  promptLines,
   stateLines,
   stateValue,
-  promptLines,
   subAgentLines,
   usageLines,
   usageValue,
 } from "../show/show-view.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
-import { followed, reading } from "../settings/followed-store.ts";
-import { openSessions } from "../settings/store-folder.ts";
+import {
+  type SessionsPlace,
+  type SessionsUse,
+  openSessions,
+  sharedSessions,
+} from "../settings/store-folder.ts";
 import type { Given } from "./option-values.ts";
-import type { showOptions, logOptions } from "./command-options.ts";
+import type { logOptions, showOptions } from "./command-options.ts";
+import { resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { storeChangedAt } from "../../store/leveldb/index.ts";
 
 type Options = Given<typeof showOptions>;
 
@@ -267,4 +275,68 @@ async function assertThere(log: EventLog, { session, follow }: LogOptions): Prom
 function line({ position, session, event }: GlobalEvent, data: Channel): string {
   const place = data.style("dim", String(position).padStart(8));
   return `${place}  ${data.style("bold", session)} ${eventLine(event, data)}`;
+}
+
+// Yields what a store has, and then what is written later: at once while another process shares the store, else each
+// time that a process has closed it.
+
+/** How stored and live items are read, from a position on. */
+interface Followed<Item> {
+  readonly stored: (log: EventLog, from: number) => AsyncIterable<Item>;
+  readonly live: (log: EventLog, from: number, signal: AbortSignal) => AsyncIterable<Item>;
+}
+
+/** How often the files of a closed store are checked for a change, in milliseconds. */
+const POLL_MS = 500;
+
+/** For commands that only read. */
+const reading = {
+  readOnly: true,
+  elsewhere:
+    "A store has one owner at a time. The process that has it can follow its events: `runtime.log.subscribeAll()` in a program.",
+  // An encrypted session must not hide the others.
+  withoutKey: "redact",
+} as const satisfies SessionsUse;
+
+/** Goes on until the signal aborts. */
+async function* followed<Item extends { readonly position: number }>(
+  place: SessionsPlace,
+  { stored, live }: Followed<Item>,
+  { from, signal }: { readonly from: number; readonly signal: AbortSignal },
+): AsyncGenerator<Item> {
+  let next = from;
+  /** The time of the last change that was read; -1 before the first read. */
+  let read = -1;
+  async function* noted(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+    for await (const item of items) {
+      next = item.position + 1;
+      yield item;
+    }
+  }
+  for (;;) {
+    const changed = changedAt(place);
+    try {
+      if (changed !== read) {
+        await using log = await openSessions(place, reading);
+        yield* noted(stored(log, next));
+        read = changed;
+      }
+    } catch (error) {
+      // Another process has opened it since the first time.
+      if (read === -1 || !hasCode(error, "LOG_LOCKED")) throw error;
+    }
+    try {
+      await using log = await sharedSessions(place, reading.withoutKey);
+      if (log !== undefined) yield* noted(live(log, next, signal));
+    } catch (error) {
+      if (!hasCode(error, "LOG_CLOSED")) throw error;
+    }
+    signal.throwIfAborted();
+    await wait(POLL_MS, undefined, { signal });
+  }
+}
+
+/** A deletion changes it too. A database is followed without a break. */
+function changedAt({ dir, remote }: SessionsPlace): number {
+  return remote === undefined ? storeChangedAt(resolve(dir)) : 0;
 }

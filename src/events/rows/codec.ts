@@ -7,20 +7,19 @@
 import { crc32 } from "node:zlib";
 import { z } from "zod";
 import {
+  type NewEvent,
+  type SessionEvent,
   eventSchemas,
   eventVersions,
   isKnownType,
   isPlainDeltaData,
-  type NewEvent,
-  type SessionEvent,
 } from "../catalogue/catalogue.ts";
 import { TurnlogError } from "../values/errors.ts";
-import { isAppType, type AppEventType } from "../catalogue/app-events.ts";
-import { jsonObjectSchema, type JsonValue } from "../values/json.ts";
+import { type AppEventType, isAppType } from "../catalogue/app-events.ts";
+import { type JsonValue, jsonObjectSchema } from "../values/json.ts";
 import { REPEATS_VERSION, withRepeats } from "./repeated-text.ts";
 import { rememberUpcast, storedForm } from "./stored-form.ts";
 import { isSucceededData } from "../catalogue/tool-events.ts";
-import { upcasters as ownUpcasters, type Upcasters } from "./upcasters.ts";
 
 /** The place of a row. The checksum covers it, so a row in the wrong place is found. */
 export interface RowKey {
@@ -294,3 +293,24 @@ export function damaged(key: RowKey, why: string): TurnlogError {
     { session: key.session, position: key.position },
   );
 }
+
+// Data of older schema versions is upcast when it is read. Stored events are never rewritten.
+
+/** `upcasters[type][version]` takes data of that version and returns data of `version + 1`. */
+export type Upcasters = Readonly<
+  Record<string, Readonly<Record<number, (data: JsonValue) => JsonValue>>>
+>;
+
+const queuedV1 = z.looseObject({ text: z.string() });
+
+const ownUpcasters: Upcasters = {
+  // Earlier releases know no boundary at the end of a turn behind which messages wait, and would ignore it.
+  "session.rewound": { 1: (data) => data },
+  // Version 1 held bare text, before a message could have parts.
+  "message.queued": {
+    1: (data) => {
+      const { text, ...rest } = queuedV1.parse(data);
+      return jsonObjectSchema.parse({ ...rest, content: text });
+    },
+  },
+};

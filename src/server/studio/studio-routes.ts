@@ -18,11 +18,10 @@ import {
   type Route,
 } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
-import { cutChange, cutMessage } from "./cut-messages.ts";
 import { experimentReport } from "./figures.ts";
 import { billAt, figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { ListedRows, type StudioRow } from "./listed-rows.ts";
-import { mergedEvents } from "./merged-events.ts";
+import { cutChange, cutMessage, mergedEvents } from "./shortened.ts";
 import { NearStates, replayed } from "./near-states.ts";
 import { sessionSearch } from "./session-search.ts";
 

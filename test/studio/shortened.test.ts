@@ -1,7 +1,7 @@
 /** What the studio leaves out of a long prompt until a person asks for it. */
 
 import { describe, expect, it } from "vitest";
-import { cutChange, cutMessage } from "../../src/server/studio/cut-messages.ts";
+import { cutChange, cutMessage } from "../../src/server/studio/shortened.ts";
 
 const result = (value: unknown) =>
   ({

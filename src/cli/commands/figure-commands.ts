@@ -1,18 +1,25 @@
-/** `turnlog bill`: what a session paid and for what, or what all sessions paid by day, tenant, model, … Calls no model. */
+/**
+ * Figures of sessions, without calling a model: `turnlog bill` tells what one paid and for what, or what all paid by
+ * day, tenant, model, …; `turnlog context` tells the size of a session's next prompt, now or at a position.
+ */
 
 import { readBill } from "../../bill/index.ts";
-import { defined, type JsonValue, type ModelName } from "../../events/index.ts";
+import { type JsonValue, type ModelName, defined } from "../../events/index.ts";
 import { viewSession } from "../../state/index.ts";
-import { readStoreBill } from "../../runtime/index.ts";
+import { type LoggedContext, readContext, readStoreBill } from "../../runtime/index.ts";
 import { spending } from "../../projections/index.ts";
 import { costLines, dollars, missLines, money, partLines } from "../wording/bill-words.ts";
 import { UsageError } from "../output/error-report.ts";
-import { writeLines, type Channel, type Output } from "../output/output.ts";
+import { type Channel, type Output, writeLines } from "../output/output.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { openSessions } from "../settings/store-folder.ts";
 import { amount, figure, percent, tableRows } from "../wording/wording.ts";
-import { momentBefore, type Given } from "./option-values.ts";
-import type { billOptions } from "./command-options.ts";
+import { type Given, momentBefore } from "./option-values.ts";
+import type { at, billOptions } from "./command-options.ts";
+import { resolve } from "node:path";
+import { agentParts } from "../chat/model/chat-agent.ts";
+import { contextLines } from "../wording/context-drawing.ts";
+import { readEnvironment } from "../settings/environment.ts";
 
 type Options = Given<typeof billOptions>;
 type Bill = Awaited<ReturnType<typeof readBill>>;
@@ -183,4 +190,38 @@ function csvCell(text: string): string {
 function textOf(value: JsonValue | undefined): string {
   if (value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+export async function context(
+  session: string,
+  { position, json, ...place }: Given<[typeof at]>,
+  { data }: Output,
+): Promise<void> {
+  await using log = await openSessions(place, { readOnly: true });
+  const found = await readContext(
+    log,
+    session,
+    defined({ position, agents: ownAgents(place.dir) }),
+  );
+  await writeLines(data, json ? [jsonText(found)] : textLines(found, data));
+}
+
+/** The agents of a chat in this folder. If one of them ran the session, instructions and tools are counted apart. */
+function ownAgents(dir: string): readonly ReturnType<typeof agentParts>[] {
+  const { instructions } = readEnvironment(process.env);
+  return [false, true].map((allowWrite) =>
+    agentParts({
+      folder: process.cwd(),
+      store: resolve(dir),
+      allowWrite,
+      canAsk: false,
+      instructions,
+    }),
+  );
+}
+
+function textLines(found: LoggedContext, data: Output["data"]): readonly string[] {
+  const title = `${found.session} at ${found.position}`;
+  const lines = contextLines(found, data.columns ?? Number.POSITIVE_INFINITY);
+  return [data.style("bold", title), ...lines];
 }

@@ -1,17 +1,27 @@
-/** `turnlog delete`: deletes one session permanently, or all that `--older-than` and `--where` choose, after confirmation. */
+/**
+ * What erases permanently, after confirmation: `turnlog delete` deletes one session, or all that `--older-than` and
+ * `--where` choose; `turnlog redact` redacts positions of one.
+ */
 
-import { defined, shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
+import {
+  type EventLog,
+  type PositionRange,
+  TurnlogError,
+  defined,
+  shellWord,
+} from "../../events/index.ts";
 import type { DeletedWithBlobs } from "../../media/index.ts";
-import { waitsForAnswer } from "../../state/index.ts";
-import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-report.ts";
-import { writeLine, type Output, writeLines } from "../output/output.ts";
+import { querySessions, waitsForAnswer } from "../../state/index.ts";
+import { DONE, type ExitCode, INTERRUPTED, UsageError } from "../output/error-report.ts";
+import { type Output, writeLine, writeLines } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { openPort } from "../settings/session-port.ts";
 import { amount, dateAndTime } from "../wording/wording.ts";
 import { type Given, momentBefore } from "./option-values.ts";
-import type { deleteOptions } from "./command-options.ts";
-import { deleteSessions, type DeletedSessions, type DeletionQuery } from "../../archive/index.ts";
+import type { deleteOptions, redactOptions } from "./command-options.ts";
+import { type DeletedSessions, type DeletionQuery, deleteSessions } from "../../archive/index.ts";
+import { redactionSchema } from "../../commands/index.ts";
 
 type Options = Given<typeof deleteOptions>;
 
@@ -149,4 +159,53 @@ function shown({ kept, ...done }: DeletedSessions): object {
     ...done,
     kept: kept.map(({ session, error: { code, message } }) => ({ session, code, message })),
   };
+}
+
+const inTheOtherProcess =
+  "A session of a store in use can be redacted by its own process: `session.redact(positions)` in a program.";
+
+export async function redact(
+  session: string,
+  positions: readonly PositionRange[],
+  { json, yes, reason, ...place }: Given<typeof redactOptions>,
+  { data, progress }: Output,
+): Promise<ExitCode> {
+  if (!yes) assertCanConfirm(progress, "Nothing was redacted", `Add --yes to redact ${session}.`);
+  // Opened before the question: a store that cannot be opened needs no answer.
+  await using port = await openPort(place, { elsewhere: inTheOtherProcess });
+  const question = `Redact session ${session} at ${positions.map(rangeText).join(", ")} permanently? This cannot be undone.`;
+  if (!yes && !(await isConfirmed(question))) {
+    await writeLine(progress, "Nothing was redacted.");
+    return INTERRUPTED;
+  }
+  const { ranges, summaries, ...redacted } = redactionSchema.parse(
+    await port.post(session, "redact", [positions, defined({ reason })]),
+  );
+  const repeated = await Array.fromAsync(querySessions(port.log, { where: { of: session } }));
+  const runs = repeated.filter(({ metadata }) => metadata?.["experiment"] !== undefined);
+  if (runs.length > 0) {
+    const names = runs.map((run) => visibleName(run.session)).join(", ");
+    await writeLine(
+      progress,
+      `Runs of \`turnlog compare\` repeat the content. Redact or delete them too: ${names}.`,
+    );
+  }
+  if (json) {
+    await writeLine(data, jsonText({ ...redacted, ranges, summaries }));
+    return DONE;
+  }
+  const events = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  const redactedText = `Session ${session} is redacted at ${ranges.map(rangeText).join(", ")}: ${amount(events, "event")}.`;
+  await writeLine(data, events === 0 ? "All of it was already redacted." : redactedText);
+  if (summaries.length > 0) {
+    await writeLine(
+      progress,
+      `Summaries may repeat the content. Check these positions, and redact them too: ${summaries.join(", ")}.`,
+    );
+  }
+  return DONE;
+}
+
+function rangeText({ from, to }: PositionRange): string {
+  return from === to ? String(from) : `${from}-${to}`;
 }
