@@ -27,7 +27,13 @@ export const folders: Readonly<Record<string, Folder>> = {
   folds: {
     sources: ["folds"],
     tests: [
-      ["machines", "projections/queue", "projections/tool-calls", "projections/call-history"],
+      [
+        "folds",
+        "machines",
+        "projections/queue",
+        "projections/tool-calls",
+        "projections/call-history",
+      ],
       recordings,
       ["laws/shared-folds", "runtime/queue"],
     ],
