@@ -26,7 +26,7 @@ for (;;) {
   const turn = await planCheck(time);
   const { finishReason, text } = await turn.result;
   console.log(finishReason === "stop" ? text.slice(0, 23) : finishReason);
-  if (finishReason === "out-of-budget") break; // in a product: goes on tomorrow, or asks a person (`hold`)
+  if (finishReason === "out-of-budget") break; // in a product: continues tomorrow, or asks a person (`hold`)
   time += INTERVAL_MS;
 }
 const [row] = await runtime.bill({ by: "job" });

@@ -1,5 +1,5 @@
 /**
- * One session, in the store of this folder. Run it twice: the second time the session goes on. Runs offline:
+ * One session, in the store of this folder. Run it twice: the second time the session continues. Runs offline:
  * `node examples/quickstart.ts`.
  */
 
@@ -27,7 +27,7 @@ const weather = tool({
 const runtime = await createRuntime({
   dir: ".turnlog",
   agent: { model, tools: { weather }, instructions: "Be brief." },
-  recovery: "continue", // a turn that a killed process left goes on
+  recovery: "continue", // a turn that a killed process left continues
 });
 const session = await runtime.session("first");
 const turn = await session.send("What is the weather in Ulm?"); // in the log when this resolves

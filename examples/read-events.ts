@@ -16,7 +16,7 @@ for await (const { type, data } of await session.send("Hello.")) {
 const stored = await Array.fromAsync(runtime.log.read("greetings"));
 console.log(`${stored.length} events, the last one is ${stored.at(-1)?.type}.`);
 
-// `session.events` goes on for ever. Stop it at an event with `break`, …
+// `session.events` never ends. Stop it at an event with `break`, …
 for await (const { type, position } of session.events({ from: 2 })) {
   if (type !== "message.queued") continue;
   console.log(`The message is at position ${position}.`);

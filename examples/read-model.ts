@@ -1,4 +1,4 @@
-/** A table of open tickets over all sessions, in SQLite (Node 22.13). Run it again: it goes on where it stopped. */
+/** A table of open tickets over all sessions, in SQLite (Node 22.13). Run it again: it continues where it stopped. */
 
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";

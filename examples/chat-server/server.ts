@@ -1,6 +1,6 @@
 /**
  * A chat with `useChat`: a Hono server with durable sessions and a page. Kill it in the middle of a reply, start it
- * again, and the reply goes on. Runs offline: `node examples/chat-server/server.ts`, then open the address.
+ * again, and the reply continues. Runs offline: `node examples/chat-server/server.ts`, then open the address.
  */
 
 import { once } from "node:events";

@@ -14,7 +14,7 @@ const server = await startNode({
   database: { connectionString: DATABASE_URL, leaseMs: 2000 },
   runtime: (log) => {
     const agent = { model: offlineModel(), instructions: "Be brief." };
-    // A turn whose node died goes on elsewhere.
+    // A turn whose node died continues elsewhere.
     return createRuntime({ log, agent, recovery: "continue" });
   },
   server: {

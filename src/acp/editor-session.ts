@@ -27,9 +27,9 @@ export interface EditorSession extends ShownSession {
   readonly prompt: (blocks: readonly ContentBlock[], message: string) => Promise<StopReason>;
   /** Cancels the turn that runs, and takes the prompts back that wait behind it. */
   readonly cancel: () => Promise<void>;
-  /** Takes prompts back, by default all: their turn is cancelled, those of others go on. */
+  /** Takes prompts back, by default all: their turn is cancelled, those of others keep running. */
   readonly giveUp: (messages?: readonly string[]) => Promise<void>;
-  /** Nothing more is shown. The session itself goes on. */
+  /** Nothing more is shown. The session itself keeps running. */
   readonly leave: () => Promise<void>;
 }
 

@@ -15,7 +15,7 @@ import { editorLink, type AcpOptions, type EditorLink } from "./editor-link.ts";
 import { editorSession, type EditorSession } from "./editor-session.ts";
 import { modes, type ShownSession } from "./questions.ts";
 
-/** Resolves when the editor has gone. Its sessions go on. @throws TurnlogError `PACKAGE_MISSING` */
+/** Resolves when the editor has gone. Its sessions keep running. @throws TurnlogError `PACKAGE_MISSING` */
 export async function serveAcp(options: AcpOptions): Promise<void> {
   const { readable, writable, report } = options;
   const { agent, methods, ndJsonStream, PROTOCOL_VERSION, RequestError } = await optionalPackage(

@@ -67,7 +67,7 @@ export interface Agent
    * of the turn is theirs; the next turn begins with `model` again.
    */
   readonly fallback?: readonly Fallback[];
-  /** `"partial"`: another model also goes on from what a reply that broke off has said. Default: the turn fails. */
+  /** `"partial"`: another model also continues what a reply that broke off has said. Default: the turn fails. */
   readonly continueOn?: "partial";
   /** A text, or system messages with options for the provider. */
   readonly instructions?: Instructions;

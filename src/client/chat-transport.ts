@@ -34,7 +34,7 @@ interface ChatTransportOptions {
  * restarted server do not disturb the page. A message that is sent while a turn runs waits in the server's queue.
  *
  * Leaving is not stopping. `useChat` calls its `stop` also when its component unmounts, so that only leaves the
- * stream, and the turn goes on. A button that stops calls the `stop` of this transport.
+ * stream, and the turn keeps running. A button that stops calls the `stop` of this transport.
  * @example
  * const client = createClient({ baseUrl: "" });
  * const transport = chatTransport(client);

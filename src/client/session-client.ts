@@ -95,7 +95,7 @@ export interface SessionClient {
   answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
   /** Removes the answer with `always` for a tool, so that its next call asks again. */
   forgetApproval(toolName: string): Promise<void>;
-  /** Lets a turn go on that a limit of spending holds. */
+  /** Continues a turn that a limit of spending holds. */
   allow(more: Sent<Allowance>): Promise<void>;
   cancel(options?: Sent<CancelOptions>): Promise<Cancelled>;
   compact(): Promise<SessionEvent>;

@@ -50,7 +50,7 @@ export const allowance: Command = runtimeCommand({
   route: {
     method: "post",
     path: "/allow",
-    summary: "Lets a turn go on that a limit of spending holds, with so much more than the limit.",
+    summary: "Continues a turn that a limit of spending holds, with so much more than the limit.",
   },
   answer: { kind: "nothing" },
   recorded: (event) => {

@@ -116,7 +116,7 @@ class Pairing {
   readonly #same: NonNullable<PairOptions["same"]>;
   readonly #allow: ReadonlySet<PairAllowed>;
   #first: string | undefined;
-  /** Sentences about what stood in the last step: what goes on is not said again. */
+  /** Sentences about what stood in the last step: what lasts is not said again. */
   #standing: ReadonlySet<string> = new Set();
   #isFirstStep = true;
 

@@ -27,12 +27,12 @@ const given = z.string().min(1).optional();
 export const callInput = z
   .strictObject({
     message: given.describe("What to ask. Without it: the reply that runs, or the last one."),
-    session: given.describe("The session of an earlier result, to go on with its conversation."),
+    session: given.describe("The session of an earlier result, to continue its conversation."),
   })
   .refine(({ message, session }) => message ?? session, "It needs a message, a session, or both.");
 
 export const callOutput = z.object({
-  session: z.string().describe("Pass it to go on with the conversation."),
+  session: z.string().describe("Pass it to continue the conversation."),
   status: z.string().describe("How the turn ended, or `waiting`."),
   reply: z.string(),
   output: z.unknown().optional().describe("The reply as data, if it is JSON."),
@@ -121,7 +121,7 @@ async function answered(
         await session.resume();
         continue;
       }
-      if (waits || reply.hasBegun) words.push("a person who lets it go on");
+      if (waits || reply.hasBegun) words.push("a person who lets it continue");
     }
     const forms = asks ? approvals.flatMap((one) => formFor(one)) : [];
     const [first] = forms;
@@ -205,7 +205,7 @@ function progressOf({ _meta, notify }: AgentCall["request"]): (message: string) 
   const progressToken = _meta?.progressToken;
   const told = new Set<string>();
   return (message) => {
-    // A turn that goes on after a question is read from its beginning.
+    // A turn that continues after a question is read from its beginning.
     if (progressToken === undefined || told.has(message)) return;
     const params = { progressToken, progress: told.add(message).size, message };
     // A client that is gone gets none.
@@ -333,7 +333,7 @@ function resultOf(
 ): CallToolResult {
   const waits = waitsFor.length > 0;
   const status = waits ? "waiting" : reason;
-  const next = `The session waits for ${waitsFor.join("; ")}. It goes on when that is answered where the session is shown: then call again with this session and no message.`;
+  const next = `The session waits for ${waitsFor.join("; ")}. It continues when that is answered where the session is shown: then call again with this session and no message.`;
   const texts = [reply || error, waits ? next : "", `Session: ${session} (${status})`];
   const data: z.infer<typeof callOutput> = {
     session,

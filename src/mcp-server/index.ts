@@ -35,7 +35,7 @@ interface McpServer {
   readonly fetch: (request: Request) => Promise<Response>;
   /**
    * Serves one client over a transport of the protocol's library, by default over this process's standard input and
-   * output. Resolves when the client is gone; its turns go on.
+   * output. Resolves when the client is gone; its turns keep running.
    */
   readonly connect: (transport?: object) => Promise<void>;
   /** Ends all connections. The runtime is yours to close. */
@@ -50,7 +50,7 @@ const schema = optionsOf<McpServerOptions>({ ...own, ...access, onError: any, on
 
 /**
  * Serves the agents of a runtime to clients of the Model Context Protocol. A call of a tool runs a turn, and its result
- * names the session, so that a later call goes on with it. It needs the package `@modelcontextprotocol/server`, which is
+ * names the session, so that a later call continues it. It needs the package `@modelcontextprotocol/server`, which is
  * loaded for the first client.
  * @throws TurnlogError `INVALID_INPUT`. Requests and connections fail with `PACKAGE_MISSING`
  * @example

@@ -67,7 +67,7 @@ export class Serving {
 
 const capabilities = { tools: { listChanged: false }, resources: { listChanged: false } };
 const instructions =
-  "Each tool asks an agent, which keeps its conversation in a session. A result names its session: pass it to go on with the conversation. A call with a session and no message waits for the reply that runs there, or returns the last one: nothing is asked twice.";
+  "Each tool asks an agent, which keeps its conversation in a session. A result names its session: pass it to continue the conversation. A call with a session and no message waits for the reply that runs there, or returns the last one: nothing is asked twice.";
 
 function factoryOf(ask: Ask, { name = "agent", description, agents }: McpTools): McpServerFactory {
   const tools = Object.entries(agents ?? { [name]: description ?? "Asks the agent." });

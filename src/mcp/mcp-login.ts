@@ -107,7 +107,7 @@ export class Login implements AuthProvider {
   readonly #tokens: Entry<Renewable>;
   readonly #discovery: Entry<OAuthDiscoveryState>;
   readonly #pending: Entry<Pending>;
-  /** The renewal or login that goes on: a second one would use up the same token. */
+  /** The running renewal or login: a second one would use up the same token. */
   #authorizing: Promise<void> | undefined;
 
   constructor(options: LoginOptions) {

@@ -49,7 +49,7 @@ const LONGEST_QUOTE = 2000;
 
 type Trouble = "not-started" | "not-run" | "died" | "timed-out" | "closed" | "bad-answer";
 
-/** A call that goes on, as it reports, is waited for this many time limits long at most. */
+/** A call that reports progress may take this many time limits at most. */
 const MOST_LIMITS = 60;
 /** Milliseconds between two reports that are shown: a server may send thousands. */
 const PROGRESS_MS = 1000;

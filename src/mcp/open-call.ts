@@ -130,7 +130,7 @@ const formSchema = z.looseObject({
   required: z.array(z.string()).optional(),
 });
 
-/** What the protocol knows of a field. Nothing else: a pattern of a server could run for ever. */
+/** What the protocol knows of a field. Nothing else: a pattern of a server could run forever. */
 const plainKeys = [
   "type",
   "title",

@@ -108,7 +108,7 @@ export function digestOf(message: ModelMessage): string {
   return digest;
 }
 
-/** The prompt whose digest was asked for last. The lists change with the next one, which mostly goes on behind it. */
+/** The prompt whose digest was asked for last. The lists change with the next one, which is mostly longer by a few. */
 interface Digested {
   agentDigest: string;
   readonly messages: ModelMessage[];

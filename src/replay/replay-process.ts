@@ -125,7 +125,7 @@ export class ReplayProcess {
         if (lane.isOver || written.length === 0) return await never();
         const appended = log.append(session, expected, written);
         this.#lastAppend = appended;
-        // What comes from outside comes before the session hears of its events, and goes on.
+        // What comes from outside comes before the session hears of its events and continues.
         given();
         const revision = await appended;
         return this.#isLive ? revision : await never();

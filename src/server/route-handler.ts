@@ -40,7 +40,7 @@ interface Upgrade extends Disposable {
 
 export class RouteHandler {
   readonly guard: RequestGuard;
-  /** Those that go on. */
+  /** Those that are still open. */
   readonly answers: OpenAnswers;
   readonly #runtime: Runtime;
   readonly #settings: ServerSettings;

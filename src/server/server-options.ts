@@ -151,7 +151,7 @@ export interface ServerOptions {
   readonly allowHeaders?: readonly string[];
   /**
    * Decides on each request by the accounts of your application. It is called after the token was checked, and for a
-   * stream again while it goes on. The route reads the body of the request, so to look at the body, read
+   * stream again while it is open. The route reads the body of the request, so to look at the body, read
    * `request.clone()`.
    * @returns who the client is and what it may see; `undefined` if nobody is logged in (401), `false` to refuse (403)
    */

@@ -348,7 +348,7 @@ function stepStarted(
   };
 }
 
-/** What was said stays, as another model goes on from it: then the attempt is a step of its own. */
+/** What was said stays, as another model continues it: then the attempt is a step of its own. */
 function stepFailedOver(state: EncoderState, { data }: SessionEvent<"step.failed-over">): Encoded {
   const notice: SessionChunk = {
     type: "data-notice",

@@ -421,7 +421,7 @@ describe("a question of a tool", () => {
 });
 
 describe("a load", () => {
-  it("shows the conversation as it was streamed, and goes on with what comes", async () => {
+  it("shows the conversation as it was streamed, and continues with what comes", async () => {
     const stop = gate();
     await using runtime = await memoryRuntime({
       model: scriptedModel([
@@ -557,7 +557,7 @@ it("changes the model by the option `model`", async () => {
   expect(editor.said("agent_message_chunk")).toBe("First.Second.");
 });
 
-it("goes on at the next process, and the next, when the one that had the store open has gone", async () => {
+it("continues at the next process, and the next, when the one that had the store open has gone", async () => {
   const stops = [gate(), gate()];
   const replies = ["One ", "two ", "three."];
   await using folder = await temporaryFolder();

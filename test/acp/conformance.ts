@@ -106,7 +106,7 @@ export const rows: readonly Row[] = [
   },
   {
     method: "session/delete",
-    case: "for ever",
+    case: "forever",
     outcome: "works",
     run: async (editor) => {
       const sessionId = await newSession(editor);

@@ -1,4 +1,4 @@
-/** `turnlog acp` as an editor runs it: a process that is killed in the middle of a word, loaded again, and goes on. */
+/** `turnlog acp` as an editor runs it: a process that is killed in the middle of a word, loaded again, and continues. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

@@ -110,7 +110,7 @@ it("an interrupt or a call of another tenant is none of its session", async () =
   await runtime.close();
 });
 
-it("a run is cut off when its client may no longer read it, and goes on", async () => {
+it("a run is cut off when its client may no longer read it, and continues", async () => {
   const paused = gate();
   const model = scriptedModel([{ parts: [{ type: "text", deltas: ["Pub", paused, "SECRET"] }] }]);
   const runtime = await createRuntime({ memory: true, agent: { model } });

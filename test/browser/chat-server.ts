@@ -1,6 +1,6 @@
 /**
  * The server of the browser's tests, a process that they kill: `node chat-server.mjs <store> <port>`. Its
- * model does what the last message says, word by word, so that a turn goes on as before after a restart.
+ * model does what the last message says, word by word, so that a turn continues as before after a restart.
  */
 
 import type { LanguageModelV4Message } from "@ai-sdk/provider";

@@ -36,7 +36,7 @@ function named(chat: ChatStage): string {
 }
 
 describe("a chat that travels", () => {
-  it("goes on in a fork under its name, and the session stays as it was", async () => {
+  it("continues in a fork under its name, and the session stays as it was", async () => {
     await using chat = await stage(["One.", "Two.", "Three."]);
     await talk(chat, "first", "One\\.");
     const { position } = await chat.session.view();

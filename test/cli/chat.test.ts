@@ -250,7 +250,7 @@ describe("a chat", () => {
     await chat.until(/^> y$[^]*^done$/m);
   });
 
-  it("tells a turn that failed and goes on", async () => {
+  it("tells a turn that failed and continues", async () => {
     await using chat = await chatStage(agentOf([{ failure: new Error("broken") }, "fine"]).agent);
     chat.type(`go${ENTER}`);
     await chat.until(/^The turn failed\. Kept in the session: your message\.$/m);

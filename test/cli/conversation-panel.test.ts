@@ -123,7 +123,7 @@ describe("the panel of a chat", () => {
     [{ activity: "retrying" }, /^Waiting to try again · /],
     [{ activity: "turn", stopping: "after-tools" }, /^Stopping after the tools · Esc stops them/],
     [{ activity: "turn", stopping: "now" }, /^Stopping · Ctrl-C leaves immediately/],
-    [{ activity: "turn", budget: held }, /^\/allow <dollars> lets it go on · Esc cancels/],
+    [{ activity: "turn", budget: held }, /^\/allow <dollars> lets it continue · Esc cancels/],
   ])("says what is going on: %j", (state, said) => {
     expect(rows(state).at(-2)).toMatch(said);
   });

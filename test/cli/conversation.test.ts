@@ -91,7 +91,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     expect((await terminal.ended).code).toBe(0);
   });
 
-  it("Ctrl-C cancels the turn and goes on; where nothing runs it gives up the line, then leaves", async () => {
+  it("Ctrl-C cancels the turn and continues; where nothing runs it gives up the line, then leaves", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     await using provider = await heldProvider();
     const { args, env } = provider;
@@ -173,7 +173,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     ]);
   });
 
-  it("goes on in a fork, takes the last turn back, and looks at where it stood", async () => {
+  it("continues in a fork, takes the last turn back, and looks at where it stood", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const terminal = startInTerminal(quick, { cwd: folder.path });
     await terminal.until(asks);

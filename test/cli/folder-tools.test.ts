@@ -62,7 +62,7 @@ describe("list_files", () => {
     expect(await callTool(list_files, { recursive: true, limit: 5 })).not.toHaveProperty("cut");
   });
 
-  it("stops a glob that would take for ever, and refuses one that would take all memory", async () => {
+  it("stops a glob that would take forever, and refuses one that would take all memory", async () => {
     await using folder = await temporaryFolder({ ["a".repeat(60)]: "" });
     const { list_files } = folderTools(folder.path);
     await expect(callTool(list_files, { pattern: "+(a|aa|aaa)+(a|aa)b" })).rejects.toThrow(
@@ -262,7 +262,7 @@ describe("search_files", () => {
     expect(found.passedOver).toEqual(["1 binary file"]);
   });
 
-  it("refuses a broken expression and stops one that would take for ever", async () => {
+  it("refuses a broken expression and stops one that would take forever", async () => {
     await using folder = await temporaryFolder({ "a.txt": `${"a".repeat(60)}!` });
     const { search_files } = folderTools(folder.path);
     await expect(callTool(search_files, { query: "(", regex: true })).rejects.toThrow(

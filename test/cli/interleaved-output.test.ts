@@ -57,7 +57,7 @@ describe("a turn on a screen of which stdout is a pipe to another process", () =
     expect(interleaved(terminal.output, never)).toEqual(terminal.output);
   });
 
-  it("rejects the write whose reader has gone, and goes on with the other streams", async () => {
+  it("rejects the write whose reader has gone, and continues with the other streams", async () => {
     const terminal = terminalWithTee();
     const gone = Object.assign(new Error("gone"), { code: "EPIPE" });
     const { data, progress } = interleaved(

@@ -69,18 +69,21 @@ describe.skipIf(process.platform === "win32")("a file that is named to be writte
     expect((await readdir(folder.path)).toSorted()).toEqual([".turnlog", "pipe", "to-pipe"]);
   });
 
-  it.skipIf(process.platform !== "linux")("may be stdout, which goes on where it was", async () => {
-    await using folder = await folderWithSession();
-    const at = { cwd: folder.path };
-    const { stdout: exported } = await run(["export", "one"], at);
-    // As /dev/stdout is one, which nothing that is broken shall get hold of.
-    await folder.link("stdout", "/proc/self/fd/1");
-    for (const name of ["stdout", "/dev/fd/1"]) {
-      const { code, stdout } = await runProcess(["export", "one", "--out", name], at);
-      expect({ code, stdout }).toEqual({ code: 0, stdout: exported });
-    }
-    expect(await readlink(folder.at("stdout"))).toBe("/proc/self/fd/1");
-  });
+  it.skipIf(process.platform !== "linux")(
+    "may be stdout, which continues where it was",
+    async () => {
+      await using folder = await folderWithSession();
+      const at = { cwd: folder.path };
+      const { stdout: exported } = await run(["export", "one"], at);
+      // As /dev/stdout is one, which nothing that is broken shall get hold of.
+      await folder.link("stdout", "/proc/self/fd/1");
+      for (const name of ["stdout", "/dev/fd/1"]) {
+        const { code, stdout } = await runProcess(["export", "one", "--out", name], at);
+        expect({ code, stdout }).toEqual({ code: 0, stdout: exported });
+      }
+      expect(await readlink(folder.at("stdout"))).toBe("/proc/self/fd/1");
+    },
+  );
 
   it("cannot be a folder, nor lie in one that is not there", async () => {
     await using folder = await folderWithSession();

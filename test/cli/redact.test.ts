@@ -30,7 +30,7 @@ async function keepSession(cwd: string, id: string, metadata: JsonObject): Promi
   await runtime.session(id, { metadata });
 }
 
-it("redacts a message and a call from a session that only its keys open, and everything else goes on", async () => {
+it("redacts a message and a call from a session that only its keys open, and everything else continues", async () => {
   await using folder = await temporaryFolder({ "a.txt": "content-of-a" });
   const cwd = folder.path;
   const env = { TURNLOG_KEYS: "keys" };

@@ -1,4 +1,4 @@
-/** A session outlives its process: another one goes on with it. */
+/** A session outlives its process: another one continues with it. */
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { jsonLines, run, sessionOf, start } from "./command-line.ts";
@@ -7,7 +7,7 @@ import { heldProvider } from "./held-provider.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 describe("--session", () => {
-  it("goes on with a session in another process: the model knows what was said before", async () => {
+  it("continues with a session in another process: the model knows what was said before", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const first = await run(["which files mention zod?"], { cwd: folder.path });
     const session = sessionOf(first);
@@ -28,7 +28,7 @@ describe("--session", () => {
     expect(stdout).toMatch(/^release-42 /);
   });
 
-  it("says that the last turn was interrupted when its process was killed, and goes on", async () => {
+  it("says that the last turn was interrupted when its process was killed, and continues", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     await using provider = await heldProvider(2);
     const { args, env } = provider;

@@ -1,4 +1,4 @@
-/** `turnlog rewind` and `turnlog branches`: a session goes back at the command line, and goes on from there. */
+/** `turnlog rewind` and `turnlog branches`: a session goes back at the command line, and continues from there. */
 
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { readEvents } from "./events.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 it.each(["--before-turn", "--before-message", "--to"])(
-  "goes back to before the second turn by %s, lists both branches, and goes on",
+  "goes back to before the second turn by %s, lists both branches, and continues",
   async (option) => {
     await using folder = await temporaryFolder({ "a.txt": "content-of-a" });
     const cwd = folder.path;

@@ -103,7 +103,7 @@ describe("a call that waits for approval", () => {
     expect(questions).toBe(1);
   });
 
-  it("is refused without a terminal, and the model goes on", async () => {
+  it("is refused without a terminal, and the model continues", async () => {
     const { result, events, ran } = await turn();
     expect(ran).toEqual([]);
     expect(events.filter((type) => type === "tool.denied")).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** Two terminals in one store: the second goes on when the first, whose agent answers, ends. Skipped without tmux. */
+/** Two terminals in one store: the second continues when the first, whose agent answers, ends. Skipped without tmux. */
 
 import { describe, expect, it } from "vitest";
 import { storeOwner } from "../../src/cli/owner/store-owner.ts";
@@ -46,7 +46,7 @@ describe.skipIf(!hasWindows)("the second terminal (skipped where tmux is not ins
     expect((await run(["verify"], { cwd: folder.path })).code).toBe(0);
   });
 
-  it("shows the end of a turn whose process was killed, and a third terminal goes on by the second", async () => {
+  it("shows the end of a turn whose process was killed, and a third terminal continues by the second", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     await using first = await terminal(folder, "one");
     await first.until(ready);

@@ -52,7 +52,7 @@ describe.skipIf(process.platform === "win32")("a command of the person's", () =>
     );
   });
 
-  it("ends at Ctrl-C with all that it started, and the chat goes on", async () => {
+  it("ends at Ctrl-C with all that it started, and the chat continues", async () => {
     await using chat = await chatStage({ model: scriptedModel(["Go on."]) });
     chat.type(`!echo begun; sleep 1000 | sleep 1001${ENTER}`);
     await chat.until(/^ {2}begun$/m);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { run, runProcess } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-it("the tour kills its own process, goes on from the log, and leaves nothing behind", async () => {
+it("the tour kills its own process, continues from the log, and leaves nothing behind", async () => {
   await using folder = await temporaryFolder({ "a.ts": "" });
   await using temporary = await temporaryFolder();
   const env = { TMPDIR: temporary.path };
@@ -20,7 +20,7 @@ it("the tour kills its own process, goes on from the log, and leaves nothing beh
   expect(stderr).toMatch(
     /there are 2 branches[^]*Compaction[^]*at 5: 1 turn, a prompt of 1 message\n[^]*every law holds/,
   );
-  // The reply goes on from the word where it stopped.
+  // The reply continues from the word where it stopped.
   expect(stderr).toMatch(
     /opens the store[^]*I have what I need to answer\.\n(?!.*I do not understand)/,
   );

@@ -55,7 +55,7 @@ describe.skipIf(!hasWindows)(
       expect(stripVTControlCharacters(styled)).toContain("→ read_file");
     });
 
-    it("goes on in a window that becomes narrow and wide while a reply streams", async () => {
+    it("continues in a window that becomes narrow and wide while a reply streams", async () => {
       await using folder = await temporaryFolder(files);
       const resized = Promise.withResolvers<void>();
       const [begin, ...rest] = prose.split(/(?<=sessions)/);

@@ -60,7 +60,7 @@ async function chunksOf(
 }
 
 describe("a reply", () => {
-  it("goes on behind the last event that came, in the middle of an event too", async () => {
+  it("continues behind the last event that came, in the middle of an event too", async () => {
     const server = new ScriptedServer(
       stream([frame(start, 9), frame(delta("a"), 10), frame(delta("b")), "data: {"], {
         end: "break",
@@ -269,7 +269,7 @@ it("a component that unmounts leaves the stream, once the server has the message
   expect(server.paths).toEqual(["POST /api/chat", "GET /api/chat/s/stream"]);
 });
 
-it("a reply that nobody reads any more is left, and its turn goes on", async () => {
+it("a reply that nobody reads any more is left, and its turn continues", async () => {
   const left: AbortSignal[] = [];
   const server = new ScriptedServer((request) => {
     left.push(request.signal);

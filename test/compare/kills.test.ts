@@ -1,4 +1,4 @@
-/** A comparison that is killed at any moment goes on where it was, and comes to the same report. */
+/** A comparison that is killed at any moment continues where it was, and comes to the same report. */
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";

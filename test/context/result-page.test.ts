@@ -1,4 +1,4 @@
-/** A page of a long result: its place, its text, and where the rest goes on. */
+/** A page of a long result: its place, its text, and where the rest continues. */
 
 import { expect, it } from "vitest";
 import { resultPage, type PageRequest } from "../../src/context/shortening/result-cuts.ts";

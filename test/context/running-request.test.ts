@@ -95,7 +95,7 @@ describe("the running request", () => {
   });
 
   it.each(["Go on.", "weiter so, bitte", "はい、続けてください", "Да, продолжай", "👍", ""])(
-    "goes on with a word, in any language, also after a good end: %s",
+    "continues with a word, in any language, also after a good end: %s",
     (word) => {
       const session = new Session();
       turn(session, task("Before"));
@@ -106,7 +106,7 @@ describe("the running request", () => {
     },
   );
 
-  it("goes on in a turn without a message", () => {
+  it("continues in a turn without a message", () => {
     const session = new Session();
     turn(session, task("One"));
     session.record({ type: "turn.started", data: { turn: 2, maxSteps: 9 } });

@@ -97,7 +97,7 @@ describe("a run of letters and digits", () => {
     expect(textTokens(exactly)).not.toBeCloseTo(25 * 0.58, 6);
   });
 
-  it("does not change where a capital begins a word, and goes on over the signs of base64", () => {
+  it("does not change where a capital begins a word, and continues over the signs of base64", () => {
     const words = ["Get", "Reservation", "Details", "By", "User"];
     const apart = words.reduce((sum, word) => sum + textTokens(word), 0);
     expect(textTokens(words.join(""))).toBeCloseTo(apart, 6);

@@ -113,7 +113,7 @@ describe("the running request of a recorded session", () => {
   );
 
   it(
-    "is lost where whole turns are dropped and a later one goes on with it: that is what was asked for",
+    "is lost where whole turns are dropped and a later one continues with it: that is what was asked for",
     { timeout: patience },
     async ({ skip }) => {
       skip(!sessionsPresent, sessionsAbsent);

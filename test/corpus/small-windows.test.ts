@@ -155,7 +155,7 @@ describe("a recorded session in a window that is too small for it", () => {
   );
 
   it.for(sampled([...whens, ["manual", manual] as const], 4))(
-    "ends a turn that is longer than the window with a typed failure, where whole turns are dropped at %s, and goes on with the next",
+    "ends a turn that is longer than the window with a typed failure, where whole turns are dropped at %s, and continues with the next",
     { timeout: patience },
     async ([, when], { skip }) => {
       skip(!sessionsPresent, sessionsAbsent);

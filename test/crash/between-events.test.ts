@@ -1,6 +1,6 @@
 /**
  * Real processes, killed where a step is prepared and not begun, where a client or a sub-agent runs a tool, and
- * where an output is read: the laws hold, and the turn goes on as the policy says. A long run takes both
+ * where an output is read: the laws hold, and the turn continues as the policy says. A long run takes both
  * policies at each moment.
  */
 

@@ -43,9 +43,9 @@ async function run(moment: string, at: number): Promise<"killed" | "ended"> {
   return "ended";
 }
 
-/** One store for all: each process goes on where the killed one before it stopped. */
+/** One store for all: each process continues where the killed one before it stopped. */
 it.each(moments)(
-  "a process that is killed %s goes on at the stored position",
+  "a process that is killed %s continues at the stored position",
   async (moment) => {
     const random = seededRandom(`consuming ${moment} ${lot}`);
     for (let killed = 0; killed < times(2, 5); killed++)

@@ -1,6 +1,6 @@
 /**
  * Real processes, killed with SIGKILL at random moments, again and again on the same store: each
- * one goes on from what the one before it has left, and may die while it recovers.
+ * one continues from what the one before it has left, and may die while it recovers.
  */
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
  * Real processes, killed while another model takes over: at its record, at the retry after it, and where its attempt
- * begins. No text comes twice and no work is done twice, and the turn goes on as the policy says. 300 kills with
+ * begins. No text comes twice and no work is done twice, and the turn continues as the policy says. 300 kills with
  * `TURNLOG_LONG=5`.
  */
 

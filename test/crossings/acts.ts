@@ -125,7 +125,7 @@ async function redact({ session, stage, view }: Scene): Promise<void> {
   await session.redact(queued?.position ?? 1);
 }
 
-/** A turn that waited for people goes on waiting in the next process, as after a kill. */
+/** A turn that waited for people continues waiting in the next process, as after a kill. */
 async function closeRuntime(scene: Scene): Promise<void> {
   const { stage, view } = scene;
   const waits = await scene.waitsForPeople();

@@ -1,4 +1,4 @@
-/** Runs one cell of the matrix: an act in its circumstances, then all that was left goes on to its end, then the laws. */
+/** Runs one cell of the matrix: an act in its circumstances, then all that was left continues to its end, then the laws. */
 
 import { isDeepStrictEqual } from "node:util";
 import { TurnlogError } from "../../src/public/index.ts";
@@ -129,7 +129,7 @@ function sentenceOf({ code, message }: TurnlogError, { id, session }: Scene): st
   return `${code}: ${text}`;
 }
 
-/** All troubles end, and everything goes on until nothing runs and nothing waits. */
+/** All troubles end, and everything continues until nothing runs and nothing waits. */
 async function settle(scene: Scene): Promise<void> {
   const { stage, problems } = scene;
   stage.mend();

@@ -191,7 +191,7 @@ const restart =
 
 const killed = restart(async ({ stage }) => stage.kill());
 
-/** The trouble begins, then all that waited goes on, and time passes. */
+/** The trouble begins, then all that waited continues, and time passes. */
 const trouble =
   (kind: Trouble): NonNullable<Place["after"]> =>
   async (scene) => {

@@ -102,7 +102,7 @@ describe.skipIf(!long)(`the example of Next.js${needs}`, () => {
   });
 
   it.skipIf(browserPath === undefined)(
-    `goes on in its page after a kill in the middle of a reply, with every word once${browserPath === undefined ? ` (${browserAbsent})` : ""}`,
+    `continues in its page after a kill in the middle of a reply, with every word once${browserPath === undefined ? ` (${browserAbsent})` : ""}`,
     async () => {
       const first = await started();
       const session = createClient({ baseUrl: first.url }).session("first");

@@ -1,6 +1,6 @@
 /**
  * A process may die after any event. Here it does, after every single one of the recorded sessions:
- * each session is opened on a beginning of its log, and goes on from there: on those that end where one
+ * each session is opened on a beginning of its log, and continues from there: on those that end where one
  * type of event follows another for the first time in any session, and on a sample of the rest.
  */
 
@@ -67,7 +67,7 @@ const sessions = fixtureNames.map((name, place) => [name, place] as const);
 // In `npm test` every other session by each policy.
 describe.each(sessions)("the session %s, cut off", (name, place) => {
   it.each(sampled(policies, 1, place))(
-    "goes on by every law from any position at all, by policy %s",
+    "continues by every law from any position at all, by policy %s",
     async (recovery) => {
       const events = await readFixture(name);
       const taken = endsOf(name, events, recovery === "stop" ? 0 : 1);

@@ -114,7 +114,7 @@ describe("a log of any events in any order", () => {
           const loaded = await loadSessionSnapshot(log, SESSION);
           expect(loaded.state.position).toBe(position);
           deepStrictEqual(partsOf(loaded.state), partsOf(stateAt(replayed, position)));
-          // A session goes on from what it has saved, and another process from what it has loaded.
+          // A session continues from what it has saved, and another process from what it has loaded.
           kept = position % 3 === 0 ? loaded : saved;
         }
         const read = await readSessionState(log, SESSION);

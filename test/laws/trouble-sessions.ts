@@ -71,7 +71,7 @@ function expectFailure(error: unknown): void {
   if (!(error instanceof Error && "code" in error && error.code === "TURN_FAILED")) throw error;
 }
 
-/** A death while the model speaks, one while tools run, and a turn that goes on by itself after it. */
+/** A death while the model speaks, one while tools run, and a turn that continues by itself after it. */
 async function deaths({ open, die }: Stage): Promise<void> {
   const pause = gate();
   const speaking = await open(

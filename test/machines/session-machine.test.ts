@@ -359,7 +359,7 @@ describe("After the process has died", () => {
     );
   });
 
-  it("a cut-off call of the model is put on record first, then the turn goes on or ends", () => {
+  it("a cut-off call of the model is put on record first, then the turn continues or ends", () => {
     expect(given(calling).when(recovered("continue"))).toMatchObject(reached(inCall, "settle"));
     expect(given(calling, recovered("continue")).when(interrupted)).toMatchObject(
       reached(boundary, "startStep"),
@@ -410,7 +410,7 @@ describe("After the process has died", () => {
     ).toMatchObject(reached(ending, "endTurn: cancelled"));
   });
 
-  it("a compaction is given up, and what it had come from goes on", () => {
+  it("a compaction is given up, and what it had come from continues", () => {
     expect(given(compactionStarted).when(recovered("stop"))).toMatchObject(
       reached("compacting", "settle"),
     );

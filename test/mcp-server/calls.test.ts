@@ -36,7 +36,7 @@ async function turnsOf(runtime: Runtime, id: string): Promise<readonly string[]>
 }
 
 describe.each(revisions)("revision %s", (revision) => {
-  it("goes on with the conversation of the session that a result names", async () => {
+  it("continues with the conversation of the session that a result names", async () => {
     const model = scriptedModel(["Hello.", "Hello again."]);
     await using one = await served({ model }, revision);
     const client = await one.client();
@@ -127,7 +127,7 @@ describe.each(revisions)("revision %s", (revision) => {
     expect(await call(client, { session })).toMatchObject({ status: "cancelled", reply: "One " });
   });
 
-  it("goes on with the next call when the one before is cancelled", async () => {
+  it("continues with the next call when the one before is cancelled", async () => {
     const held = gate();
     const model = scriptedModel(["Ready.", { parts: [{ type: "text", deltas: [held] }] }, "Two."]);
     await using one = await served({ model }, revision);
@@ -188,7 +188,7 @@ it("says that a person has to allow more spending, also to a user", async () => 
   const client = await connected(mcp);
   const { session } = await call(client, { message: "Hi" });
   const waiting = await call(client, { message: "Hi", session });
-  expect(waiting).toMatchObject({ status: "waiting", waitsFor: ["a person who lets it go on"] });
+  expect(waiting).toMatchObject({ status: "waiting", waitsFor: ["a person who lets it continue"] });
   await (await runtime.session(session)).allow({ tokens: 1000 });
   expect(await call(client, { session })).toMatchObject({ reply: "Hello again." });
   await mcp.close();

@@ -73,7 +73,7 @@ it.each(sampled(revisions, 1))("killed in the middle of a word, revision %s", as
   expect(await verifySession(log, session)).toMatchObject({ problems: [] });
 });
 
-it("asks the process that has the store open, and goes on by itself when that one has gone", async () => {
+it("asks the process that has the store open, and continues by itself when that one has gone", async () => {
   await using folder = await temporaryFolder({});
   const model = scriptedModel(["From the owner."]);
   const owner = await createRuntime({ dir: join(folder.path, "store"), agent: { model } });

@@ -136,7 +136,7 @@ describe.each(revisions)("revision %s", (revision) => {
     expect(await one.runtime.approvals()).toHaveLength(1);
   });
 
-  it("says what a turn before waits for, and goes on with the message when that is answered", async () => {
+  it("says what a turn before waits for, and continues with the message when that is answered", async () => {
     await using one = await served(revision);
     const client = await one.client();
     const { session } = await call(client, { message: "pay" });
@@ -173,7 +173,7 @@ describe.each(revisions)("revision %s", (revision) => {
     expect(waitsFor).toEqual(["a person, whom Bank asks: Agree at https://example.com/consent"]);
   });
 
-  it("goes on when somebody else has answered", async () => {
+  it("continues when somebody else has answered", async () => {
     await using one = await served(revision);
     const elsewhere = async (): Promise<void> => {
       const [row] = await Array.fromAsync(one.runtime.sessions({}));

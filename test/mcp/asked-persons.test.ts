@@ -1,4 +1,4 @@
-/** A call at an MCP server that needs a person: its turn waits as for an approval, and goes on in any process. */
+/** A call at an MCP server that needs a person: its turn waits as for an approval, and continues in any process. */
 
 import { describe, expect, it } from "vitest";
 import { createRuntime, type Agent, type EventLog, type Runtime } from "../../src/public/index.ts";
@@ -48,7 +48,7 @@ async function addressIn(runtime: Runtime): Promise<string> {
 }
 
 describe("a login that a call needs", () => {
-  it("is finished by the server's callback, for who may approve, and the turn goes on", async () => {
+  it("is finished by the server's callback, for who may approve, and the turn continues", async () => {
     await using server = await loginServer();
     await using log = await openMemoryLog();
     await using runtime = await processOf(server, log);

@@ -104,7 +104,7 @@ describe.each([
     });
     const line = json({ content: [{ type: "image", data: "aGVsbG8=" }], isError: null });
     expect(await server.call("raw", { line })).toMatchObject({ isError: false });
-    // The call that runs there goes on, and no other connection was made.
+    // The call that runs there continues, and no other connection was made.
     expect(end).toBeUndefined();
     expect(own.noted).not.toContain("closed");
     expect(own.noted.filter((method) => method === "server/discover")).toHaveLength(1);

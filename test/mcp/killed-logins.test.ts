@@ -1,4 +1,4 @@
-/** Processes that are killed while a person logs in, at each save of the tokens. The next one goes on, and asks no more than it must. */
+/** Processes that are killed while a person logs in, at each save of the tokens. The next one continues, and asks no more than it must. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -42,7 +42,7 @@ describe.skipIf(!all)(`a turn with an answer of 32 million characters${inAll}`, 
 });
 
 describe.skipIf(!all)(`an answer of more than 128 million characters${inAll}`, () => {
-  it("fails its call and no other, and the server goes on", async () => {
+  it("fails its call and no other, and the server continues", async () => {
     await using folder = await temporaryFolder();
     const settings = { ...ownServer(folder), callTimeoutMs: Number.POSITIVE_INFINITY };
     const server = new RunningServer("own", settings, Date.now);

@@ -77,7 +77,7 @@ const said = (text: string): unknown =>
   expect.objectContaining({ content: [{ type: "text", text }] });
 
 describe("a call at a server that wants a login", () => {
-  it("asks the person of its account, once, and goes on", async () => {
+  it("asks the person of its account, once, and continues", async () => {
     await using server = await loginServer();
     await using open = opened(server);
     expect(await open.whoami("ann")).toEqual(said("user 1"));
@@ -94,7 +94,7 @@ describe("a call at a server that wants a login", () => {
     expect(server.noted.filter((path) => path === "/register")).toHaveLength(2);
   });
 
-  it("goes on when another process finishes the login", async () => {
+  it("continues when another process finishes the login", async () => {
     await using server = await loginServer();
     const tokens = memoryKeys();
     await using other = opened(server, { tokens });

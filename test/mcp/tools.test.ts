@@ -167,7 +167,7 @@ describe("a session that is opened again", () => {
     expect(pidsIn(folder)).toHaveLength(2);
   });
 
-  it("has its servers for what waits for approval, and for a turn that it goes on with", async () => {
+  it("has its servers for what waits for approval, and for a turn that it continues with", async () => {
     await using folder = await temporaryFolder();
     const mcp = { own: { ...ownServer(folder), needsApproval: "unless-read-only" } } as const;
     const model = scriptedModel([calling(call("own__say", "1"), call("own__look", "2")), "Done."]);

@@ -86,7 +86,7 @@ describe("a server that is killed in the middle of a call", () => {
 });
 
 describe("a server that hangs", () => {
-  it("fails the call when its time is up, and goes on where it still answers", async () => {
+  it("fails the call when its time is up, and continues where it still answers", async () => {
     await using folder = await temporaryFolder();
     await using open = await withServer({ ...ownServer(folder), callTimeoutMs: 1000 }, [
       [call("own__hang", "1")],
@@ -136,7 +136,7 @@ describe("a server that cannot be started", () => {
     ["is not there", { command: "/nowhere/at/all" }, /could not be started.*ENOENT/],
     ["ends at once", undefined, /could not be started.*no such database/s],
   ] as const)(
-    "%s: the turn goes on without its tools, and it is told once",
+    "%s: the turn continues without its tools, and it is told once",
     async (_, given, said) => {
       await using folder = await temporaryFolder();
       const warnings: string[] = [];

@@ -40,7 +40,7 @@ async function killedAt(dir: string, at: number): Promise<Run> {
   return { said, signal: child.signalCode };
 }
 
-/** Looks at what a killed process left, and goes on with it. */
+/** Looks at what a killed process left, and continues with it. */
 async function checkLeft(dir: string, said: string): Promise<void> {
   await using log = await openLog({ dir });
   const { sessions, problems } = await verifyLog(log);

@@ -147,7 +147,7 @@ describe("a file that is sent", () => {
     expect(said?.content).toEqual([file, file, text]);
   });
 
-  it("that is broken or unknown is named to the model, and the session goes on", async () => {
+  it("that is broken or unknown is named to the model, and the session continues", async () => {
     const model = scriptedModel(["Hm.", "Fine."]);
     await using open = await openSession({ model });
     await (

@@ -169,7 +169,7 @@ describe("the blobs of a store", () => {
     expect((await digestsIn(copy.blobs)).size).toBe(backup.blobs);
   });
 
-  it("that are missing or altered are found and reported by a backup, which goes on", async () => {
+  it("that are missing or altered are found and reported by a backup, which continues", async () => {
     await using store = await withTwo();
     const { dir, log } = store;
     await rm(pathOf(dir, 0));

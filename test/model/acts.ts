@@ -81,7 +81,7 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
       if (!isEnding(move.finishReason)) break;
       return model.end(move.finishReason);
     case "step.failed": {
-      // An error that passes is tried again, but not for ever, and not in a turn that stops.
+      // An error that passes is tried again, but not forever, and not in a turn that stops.
       const { attempt, stopping } = situation.machine.context;
       const passes = attempt >= world.maxAttempts || stopping !== undefined;
       return model.fail(refusal(passes), manner.abrupt === true ? "break" : "error");

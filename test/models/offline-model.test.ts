@@ -145,7 +145,7 @@ describe("the offline model", () => {
     expect(answer.called).toEqual(["read_file"]);
   });
 
-  it("goes on from where a reply was cut off, and says nothing twice", async () => {
+  it("continues from where a reply was cut off, and says nothing twice", async () => {
     const note =
       "[Your reply above was cut off before it was complete. Go on from where it stopped.]";
     const ask = (...messages: ModelMessage[]) =>

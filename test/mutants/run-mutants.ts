@@ -173,7 +173,7 @@ async function passes(running: Vitest, group: Group): Promise<boolean> {
   }
 }
 
-/** A mutant may loop for ever, and its process answers no more. The run then ends as one that failed. On Linux. */
+/** A mutant may loop forever, and its process answers no more. The run then ends as one that failed. On Linux. */
 function endWorkers(): void {
   const tasks = `/proc/${process.pid}/task`;
   const children = readdirSync(tasks).flatMap((task) =>

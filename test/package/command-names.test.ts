@@ -60,6 +60,6 @@ it("each name of a command stands in at most 4 files", async () => {
       expect(files.delete(other), `${name} does not stand in ${other} any more`).toBe(true);
   const tooMany = [...found].filter(([, files]) => files.size > 4);
   expect(tooMany.map(([name, files]) => [name, ...files])).toEqual([]);
-  // What is never found would hold for ever.
+  // What is never found would hold forever.
   expect([...found].filter(([, files]) => files.size < 2)).toEqual([]);
 });

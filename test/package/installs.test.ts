@@ -1,6 +1,6 @@
 /**
  * The packed package as users install it: npm, pnpm and Bun with three releases of Node, each in an empty folder,
- * from the registry. A program answers, another goes on after a kill, and nothing warns. What `turnlog init` makes
+ * from the registry. A program answers, another continues after a kill, and nothing warns. What `turnlog init` makes
  * there is installed, tested and built.
  */
 
@@ -127,7 +127,7 @@ async function emptyFolder(name: string, manifest: object = {}): Promise<string>
 
 const quiet = { code: 0, signal: null, stderr: "" };
 
-/** A program answers; another goes on after a kill. `start` is the command that runs a file. */
+/** A program answers; another continues after a kill. `start` is the command that runs a file. */
 async function expectToRun(start: readonly string[], cwd: string, node: string): Promise<void> {
   await writeFile(join(cwd, "readme.mjs"), readme?.code ?? "");
   await writeFile(join(cwd, "killed.mjs"), killed);
@@ -157,7 +157,7 @@ describe.skipIf(!long)(`the installed package${needs}`, () => {
   afterAll(async () => await rm(folder, { recursive: true, force: true }));
 
   describe.each(Object.entries(managers))("by %s", (name, { add, exec, says, code, settle }) => {
-    it.each(nodes)("on Node %s: runs, goes on after a kill, and nothing warns", async (node) => {
+    it.each(nodes)("on Node %s: runs, continues after a kill, and nothing warns", async (node) => {
       const cwd = await emptyFolder(`${name}-${node}`);
       const packages = [tarball, "ai", "zod"];
       const added = await run([...add, ...packages], cwd, node);
@@ -203,7 +203,7 @@ describe.skipIf(!long)(`the installed package${needs}`, () => {
     },
   );
 
-  it("runs in Bun itself, and goes on after a kill", async () => {
+  it("runs in Bun itself, and continues after a kill", async () => {
     await expectToRun(["bun"], join(folder, "bun-24"), "24");
   });
 

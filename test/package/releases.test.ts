@@ -1,4 +1,4 @@
-/** Version, changelog, guide to upgrading and stores agree: each release has stores that open for ever. */
+/** Version, changelog, guide to upgrading and stores agree: each release has stores that open forever. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * A copy between engines is exact, there and back: events as they are stored, forks, blobs; and goes on where it
+ * A copy between engines is exact, there and back: events as they are stored, forks, blobs; and continues where it
  * stopped, whenever that was, also while the source is written to.
  */
 
@@ -90,7 +90,7 @@ describe.each(wanted ? kept : all ? kept.slice(-1) : [])("the store of release %
   });
 });
 
-it("goes on where it stopped, at whatever write that was", async () => {
+it("continues where it stopped, at whatever write that was", async () => {
   await unpackStores("0.2.0-pre.1", folder.path);
   await using source = await openLog({ dir: folder.at("plain"), takeOver: true });
   const random = seededRandom("copy");

@@ -13,7 +13,7 @@ import { serverOfFile } from "./server-of-file.ts";
 
 const { server, several, needs } = await serverOfFile();
 
-/** One to three deltas of a block that goes on for some appends; now and then many, or the end of the block. */
+/** One to three deltas of a block that continues for some appends; now and then many, or the end of the block. */
 function someEvents(random: Random, time: number): readonly NewEvent[] {
   const data = { id: `${time >> 6}` };
   const count = random.below(20) === 0 ? 300 : 1 + random.below(3);

@@ -1,4 +1,4 @@
-/** A database that is away for longer than any statement is repeated: everything goes on by itself afterwards. */
+/** A database that is away for longer than any statement is repeated: everything continues by itself afterwards. */
 
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";

@@ -31,7 +31,7 @@ const open = (schema: string): Promise<EventLog> =>
   });
 const says = (text: string): Agent => ({ model: scriptedModel([text, "Again."]) });
 
-it("runs a turn, and the next process goes on from the database", async () => {
+it("runs a turn, and the next process continues from the database", async () => {
   const schema = `r${schemas++}`;
   const first = await open(schema);
   {
@@ -156,7 +156,7 @@ const several = wanted && programs !== undefined;
 const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
 
 describe.skipIf(!several)(`two runtimes on one database${needs}`, () => {
-  it("run a session one at a time: the second does not delete it while the first has it, and then goes on", async () => {
+  it("run a session one at a time: the second does not delete it while the first has it, and then continues", async () => {
     const schema = `r${schemas++}`;
     const [one, two] = [await open(schema), await open(schema)];
     const waits = gate();

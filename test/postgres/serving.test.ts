@@ -1,4 +1,4 @@
-/** `turnlog serve --postgres` as two processes: what one begins, the other shows, and goes on with when it ends. */
+/** `turnlog serve --postgres` as two processes: what one begins, the other shows, and continues with when it ends. */
 
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";

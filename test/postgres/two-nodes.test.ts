@@ -161,7 +161,7 @@ describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
     expect((await (await fork.send("And?")).result).text).toBe("From two.");
     const { session: rerun, turn } = await there.rerun({ step: 1 });
     expect((await turn.result).text).toBe("From two.");
-    // In the middle of the turn: it goes on in its own session, and the fork continues its own copy.
+    // In the middle of the turn: it continues in its own session, and the fork continues its own copy.
     const middle = await there.fork();
     expect((await middle.atRest()).summary.status).toBe("idle");
     waits.open();

@@ -130,7 +130,7 @@ describe("the factor", () => {
     expect(factorOf(fewer)).toBeLessThan(factorOf(few));
   });
 
-  it("stays through a restart, in a fork, and when somebody else goes on with the session", () => {
+  it("stays through a restart, in a fork, and when somebody else continues with the session", () => {
     const state = billed(calibration.initial, anchored(1000), 2500);
     const agent = { digest: "", model: { provider: "p", modelId: "other" }, tools: [] };
     const bodies: readonly EventBody[] = [

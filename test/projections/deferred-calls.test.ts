@@ -1,4 +1,4 @@
-/** The calls of a provider whose results come in a later step: the turn goes on while one waits. */
+/** The calls of a provider whose results come in a later step: the turn continues while one waits. */
 
 import { expect, it } from "vitest";
 import { deferredCalls } from "../../src/projections/index.ts";

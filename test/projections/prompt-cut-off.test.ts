@@ -76,7 +76,7 @@ describe("a step that was cut off", () => {
     );
   });
 
-  it("is asked to go on when the same turn goes on: a prompt never ends with the model's own words", () => {
+  it("is asked to go on when the same turn continues: a prompt never ends with the model's own words", () => {
     const prompt = promptOf(...asked("Go."), stepStarted(1), ...opened("text", "t"), interrupted);
     expect(prompt.at(-1)).toEqual({ role: "user", content: CUT_OFF_NOTE });
     expect(prompt).toHaveLength(3);

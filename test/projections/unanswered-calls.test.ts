@@ -108,7 +108,7 @@ it("stays when its result comes in a later step, whatever was said between", () 
   expect(problems(session)).toEqual([]);
 });
 
-it("is followed at once by the reply that goes on with it, and by a note before any other", () => {
+it("is followed at once by the reply that continues with it, and by a note before any other", () => {
   const goesOn = paused();
   goesOn.start();
   goesOn.ownResult("two");

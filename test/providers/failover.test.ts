@@ -60,7 +60,7 @@ it.each(long ? pairs : sampled(pairs, 28))(
     };
     // The first calls; after the approval it is down, and the second calls and says the rest.
     expect(await ask("Look.")).toBe("tence.");
-    // The first goes on from what the second has said. Its next reply breaks off twice.
+    // The first continues from what the second has said. Its next reply breaks off twice.
     expect(await ask("And now?")).toBe("Half of a sentence.");
     const refused = [...one.requests, ...two.requests].flatMap(({ breaches }) => breaches);
     expect(refused).toEqual([]);

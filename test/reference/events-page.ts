@@ -176,7 +176,7 @@ ${typeof example === "string" ? example : JSON.stringify(example)}
   });
   return `# Events
 
-Made from the source by \`npm run reference\`. \`turnlog show <id> --view events --json\`, \`session.events()\` and \`log.read(id)\` have the events of a session ([to the end, or for ever](cookbook.md#read-the-events-to-the-end)).
+Made from the source by \`npm run reference\`. \`turnlog show <id> --view events --json\`, \`session.events()\` and \`log.read(id)\` have the events of a session ([to the end, or forever](cookbook.md#read-the-events-to-the-end)).
 
 Each event is an object with \`position\` (it counts from 1 in each session and has no gaps), \`time\` (milliseconds since 1970, UTC), \`type\`, \`data\`, and an \`id\` if a program gave it one. An event is never changed. A later release may add types and fields: skip what you do not know. A type of a later release is read as \`unknown\`, and your own begin with \`app.\` ([your events](your-events.md)). A field with \`?\` may be absent. Names that end in \`Ms\` are milliseconds, in \`Tokens\` tokens, in \`Bytes\` bytes. In the examples, \`…\` stands for the rest of a text.
 

@@ -103,7 +103,7 @@ function chat(): string {
   const rows: [names: string, what: string][] = [];
   for (const [names, what] of chatCommands) {
     const last = rows.at(-1);
-    // The text of the command above goes on.
+    // The text of the command above continues.
     if (names === "" && last !== undefined) last[1] += ` ${what}`;
     else rows.push([names, what]);
   }

@@ -17,7 +17,7 @@ import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
 import { openSession } from "../support/with-runtime.ts";
 
-/** With the clock of the process stopped: who waits in real time waits for ever. */
+/** With the clock of the process stopped: who waits in real time waits forever. */
 async function expectReplay(events: readonly SessionEvent[], agent: Agent): Promise<void> {
   vi.useFakeTimers({ toFake: ["setTimeout", "setInterval"] });
   try {

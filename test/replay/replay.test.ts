@@ -37,7 +37,7 @@ import { workshop, workTools } from "../support/workshop.ts";
 describe.each(fixtureNames)("the session %s", (name) => {
   it("happens again as it was recorded, event by event", async () => {
     const events = await readFixture(name);
-    // Who waits in real time waits for ever.
+    // Who waits in real time waits forever.
     vi.useFakeTimers({ toFake: ["setTimeout", "setInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const { difference } = await replay(events, await agentOf(name));
@@ -84,7 +84,7 @@ describe("a recording in which something else follows from the same", () => {
     }
   });
 
-  it("differs where the session goes on and the recording does not", async () => {
+  it("differs where the session continues and the recording does not", async () => {
     const events = await readFixture("tools");
     const { difference } = await replay(events.slice(0, -1), toolAgent());
     expect(difference).toMatchObject({

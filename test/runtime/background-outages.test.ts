@@ -220,7 +220,7 @@ it("a claim that cannot be given back fails no deletion", async () => {
   expect(await one.runtime.delete("s")).toMatchObject({ session: "s" });
 });
 
-it("a sub-agent whose log fails goes on with its turn when that works again: its call waits", async () => {
+it("a sub-agent whose log fails continues with its turn when that works again: its call waits", async () => {
   const real = await openMemoryLog();
   let isOut = false;
   const failing = wrapLog(real, {

@@ -1,4 +1,4 @@
-/** Files that cannot be read and addresses that hold nothing: named to the model, and the session goes on. */
+/** Files that cannot be read and addresses that hold nothing: named to the model, and the session continues. */
 
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -197,7 +197,7 @@ describe("an address that the provider does not fetch", () => {
       "/private.png",
       /could not be downloaded: URL with IP address 169\.254\.169\.254 is not allowed/,
     ],
-  ])("is named to the model with the reason (%s), and the session goes on", async (path, why) => {
+  ])("is named to the model with the reason (%s), and the session continues", async (path, why) => {
     await using web = await webOf(answer);
     const model = scriptedModel(["I cannot see it.", "Hello."]);
     await using open = await openSession({ model }, { attachments: web.attachments });
@@ -264,7 +264,7 @@ describe("an address that the provider does not fetch", () => {
     async (stepSource) => {
       const asked = Promise.withResolvers<void>();
       await using web = await webOf(() => asked.resolve());
-      // It would be waited for for ever.
+      // It would be waited for forever.
       const attachments = { ...web.attachments, timeoutMs: Number.POSITIVE_INFINITY };
       const options = { attachments, stepSource };
       await using open = await openSession({ model: scriptedModel(["Hello."]) }, options);

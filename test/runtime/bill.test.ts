@@ -211,7 +211,7 @@ describe("the bill of a runtime", () => {
     expect(await shownNow()).toEqual([[1, 2]]);
   });
 
-  it("goes on from the log after it could not be read", async () => {
+  it("continues from the log after it could not be read", async () => {
     const log = await openMemoryLog();
     await using runtime = await open(log);
     await run(runtime, "a");

@@ -29,7 +29,7 @@ interface Asked {
   readonly requests: number;
 }
 
-/** One message to a provider that answers with these, and with the last one for ever. */
+/** One message to a provider that answers with these, and with the last one forever. */
 async function asked(
   { model }: Pick<ReplyClient, "model">,
   stepSource: (typeof sources)[number],

@@ -1,4 +1,4 @@
-/** A consumer while its store is away: it waits, says so once, goes on, and skips nothing. */
+/** A consumer while its store is away: it waits, says so once, continues, and skips nothing. */
 
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -75,7 +75,7 @@ async function consumed(signal?: AbortSignal): Promise<Consumed> {
 
 describe("a consumer in an outage", () => {
   it.each(["cursors.save", "subscribeAll", undefined] as const)(
-    "of %s goes on after an hour without a gap, and says once that it waits",
+    "of %s continues after an hour without a gap, and says once that it waits",
     async (method) => {
       await using open = await consumed();
       const { log, time, consumer, warnings, got, note, stored } = open;

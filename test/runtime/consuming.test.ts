@@ -68,7 +68,7 @@ describe("a consumer", () => {
     expect(got).toEqual(expected);
   });
 
-  it("goes on in the next process where the last one stopped, and a new name from where it is told", async () => {
+  it("continues in the next process where the last one stopped, and a new name from where it is told", async () => {
     await using log = await openMemoryLog();
     let last = 0;
     for (const n of [1, 2, 3]) {

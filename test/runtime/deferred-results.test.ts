@@ -1,4 +1,4 @@
-/** Tools that a provider runs and whose results come in a later reply: the turn goes on for them. */
+/** Tools that a provider runs and whose results come in a later reply: the turn continues for them. */
 
 import { isStepCount, streamText, tool, type ModelMessage, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
@@ -111,7 +111,7 @@ it("a later prompt has the call with its result, and so has the history", async 
   expect(summary.steps).toBe(3);
 });
 
-it("goes on no longer than its steps allow, and not for replies without a word", async () => {
+it("continues no longer than its steps allow, and not for replies without a word", async () => {
   const again = scriptedModel(({ prompt }) => pausing(searching(`s${prompt.length}`)));
   await using limited = await openSession({ model: again, tools, maxSteps: 3 });
   expect(await (await limited.session.send("Search.")).result).toMatchObject({
@@ -184,7 +184,7 @@ it("comes again in a replay", async () => {
   });
 });
 
-it("has a valid prompt at every position, and goes on from each after a crash", async () => {
+it("has a valid prompt at every position, and continues from each after a crash", async () => {
   await using open = await openSession({ model: scriptedModel([paused, answered]), tools });
   await (
     await open.session.send("Search.")

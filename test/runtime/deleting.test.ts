@@ -42,7 +42,7 @@ it("deletes a session that is idle, and its handles and its name are of no use a
   expect(warnings).toEqual([]);
 });
 
-it("refuses to delete a session while it runs a turn, which goes on", async () => {
+it("refuses to delete a session while it runs a turn, which continues", async () => {
   const hold = gate();
   const model = scriptedModel([saying("One ", hold)]);
   await using runtime = await createRuntime({ memory: true, agent: { model } });

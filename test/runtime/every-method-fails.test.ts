@@ -1,6 +1,6 @@
 /**
  * All features on a log whose methods fail, each in turn and all together: what the caller asked for is refused or
- * waits, nothing is rejected where nobody looks, and afterwards everything goes on.
+ * waits, nothing is rejected where nobody looks, and afterwards everything continues.
  */
 
 import { tool } from "ai";
@@ -190,7 +190,7 @@ async function inFault(
       await Promise.allSettled([within, mended]);
     }
   failing.back();
-  // The same handle goes on.
+  // The same handle continues.
   await session.cancel();
   expect(await text(session, "And now?")).toMatchObject({ text: "Fine." });
   const all = await Array.fromAsync(real.readAll(), ({ position }) => position);

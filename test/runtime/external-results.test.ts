@@ -110,7 +110,7 @@ describe("what is kept of a session with long results", () => {
     expect((await verifySession(log, "s", { every: 500 })).problems).toEqual([]);
   });
 
-  it("has none either when it goes on after it was opened again, or is folded from its events", async () => {
+  it("has none either when it continues after it was opened again, or is folded from its events", async () => {
     await using log = await openMemoryLog();
     await told(log);
     const again = watch(log);

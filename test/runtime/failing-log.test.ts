@@ -87,7 +87,7 @@ async function appendsOfTurn(): Promise<number> {
 }
 
 describe("a log that refuses one append", () => {
-  it("fails the session wherever that is, and the session goes on from what is stored", async () => {
+  it("fails the session wherever that is, and the session continues from what is stored", async () => {
     const appends = await appendsOfTurn();
     expect(appends).toBeGreaterThan(12);
     for (let nth = 2; nth <= appends; nth++) {

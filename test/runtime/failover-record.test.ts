@@ -44,7 +44,7 @@ async function approved(open: OpenSession): Promise<void> {
   await open.session.idle();
 }
 
-it("the next process goes on with the model that the log names", async () => {
+it("the next process continues with the model that the log names", async () => {
   const first = modelOf("one", ["Never."]);
   await using open = await reopen(await waiting(), agentOf(first, modelOf("two", ["Done."])));
   expect((await open.session.context()).model.provider).toBe("two");
@@ -53,7 +53,7 @@ it("the next process goes on with the model that the log names", async () => {
   expect(first.calls).toHaveLength(0);
 });
 
-it("a process whose agent has that model no longer goes on with its own, and says so", async () => {
+it("a process whose agent has that model no longer continues with its own, and says so", async () => {
   const first = modelOf("one", ["Done."]);
   await using open = await reopen(await waiting(), agentOf(first, modelOf("three", [])));
   await approved(open);
@@ -62,7 +62,7 @@ it("a process whose agent has that model no longer goes on with its own, and say
   expect(last?.data).toMatchObject({ step: 2, why: "not-in-agent", to: { provider: "one" } });
 });
 
-it("a fork in the middle of the turn goes on with it too", async () => {
+it("a fork in the middle of the turn continues with it too", async () => {
   const [first, second] = [
     modelOf("one", () => ({ failure: refusal(401) })),
     modelOf("two", [look, "Done.", "Done."]),

@@ -65,7 +65,7 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
     }
   });
 
-  it("what was said stays with `continueOn`, and the next model goes on from it", async () => {
+  it("what was said stays with `continueOn`, and the next model continues from it", async () => {
     const broken = calling(
       { type: "text", deltas: ["One, "] },
       { type: "break", error: refusal(500) },
@@ -144,7 +144,7 @@ it("after words or a call, the turn fails as without a fallback", async () => {
   }
 });
 
-it("no model goes on after a call of the provider whose outcome is unknown", async () => {
+it("no model continues after a call of the provider whose outcome is unknown", async () => {
   const error = refusal(500);
   const hosted = {
     type: "raw-part",

@@ -89,7 +89,7 @@ describe("a fork that changes something", () => {
     expect((await Array.fromAsync(open.log.list())).map(({ session }) => session)).toEqual(["s"]);
   });
 
-  it("that an earlier release made to edit a message, which it withdrew, opens and goes on", async () => {
+  it("that an earlier release made to edit a message, which it withdrew, opens and continues", async () => {
     const pause = gate();
     const model = scriptedModel([saying("o", pause, "ne"), "Two.", "Another two."]);
     await using open = await openSession({ model });

@@ -14,7 +14,7 @@ import { seen } from "../support/seen.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 describe("a fork in the middle of a turn", () => {
-  it("keeps what the model had said by then as interrupted, while the turn itself goes on", async () => {
+  it("keeps what the model had said by then as interrupted, while the turn itself continues", async () => {
     const pause = gate();
     const model = scriptedModel([saying("half ", pause, "and half"), "Sorry."]);
     await using open = await openSession({ model });

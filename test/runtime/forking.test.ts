@@ -12,7 +12,7 @@ import { saying } from "../support/script.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
 
 describe("a fork at the end", () => {
-  it("shares what was said, and each of the two goes on without the other", async () => {
+  it("shares what was said, and each of the two continues without the other", async () => {
     const model = scriptedModel(["One.", "Two here.", "Two there."]);
     await using open = await openSession({ model });
     await ask(open.session, "First?");
@@ -62,7 +62,7 @@ describe("a fork at the end", () => {
     }
   });
 
-  it("of a session that is closed goes on from before that", async () => {
+  it("of a session that is closed continues from before that", async () => {
     const model = scriptedModel(["One.", "Two."]);
     await using open = await openSession({ model });
     await ask(open.session, "First?");

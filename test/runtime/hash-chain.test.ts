@@ -1,4 +1,4 @@
-/** Sessions with a hash chain: where its links stand, and that it goes on wherever the session goes. */
+/** Sessions with a hash chain: where its links stand, and that it continues wherever the session goes. */
 import { describe, expect, it, vi } from "vitest";
 import {
   TurnlogError,
@@ -96,7 +96,7 @@ describe("a session with a hash chain", () => {
     expect(problems.map(({ rule }) => rule)).toContain("chain");
   });
 
-  it("goes on behind a process that died in the middle of a step", async () => {
+  it("continues behind a process that died in the middle of a step", async () => {
     const log = await openMemoryLog();
     const hold = gate();
     const first = await createRuntime({

@@ -1,4 +1,4 @@
-/** Whatever is thrown, and by whom: it is recorded as what it is, and the session goes on. */
+/** Whatever is thrown, and by whom: it is recorded as what it is, and the session continues. */
 
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { jsonSchema, tool, type ToolSet } from "ai";

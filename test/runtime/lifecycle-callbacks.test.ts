@@ -1,5 +1,5 @@
 // Lifecycle callbacks are effects: called at most once, for what really runs, after it is durable, and
-// whatever they do, the session goes on.
+// whatever they do, the session continues.
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -41,7 +41,7 @@ describe("a model call that takes too long", () => {
     expect(retrying?.data.usage).toBeUndefined();
   });
 
-  it("keeps what came before the next token did not, and goes on from there", async () => {
+  it("keeps what came before the next token did not, and continues from there", async () => {
     const late = gate();
     const model = scriptedModel([saying("Half a ", late), "sentence."]);
     await using open = await openSession(
@@ -201,7 +201,7 @@ describe("a turn that goes in circles", () => {
     expect(model.calls).toHaveLength(3);
   });
 
-  it("goes on when the calls differ, or without a guard", async () => {
+  it("continues when the calls differ, or without a guard", async () => {
     const different = calling(call("echo", "2", { value: "something else" }));
     const script = [same("1"), different, same("3"), "Done."];
     const limits = { calls: 2, texts: 2 };

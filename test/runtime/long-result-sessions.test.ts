@@ -35,7 +35,7 @@ function resumable(): BillingModel {
 }
 
 describe("a session with a long result", () => {
-  it("goes on from wherever its process dies: the result is cut once, and read on in", async () => {
+  it("continues from wherever its process dies: the result is cut once, and read on in", async () => {
     const agent = { ...agentOf(resumable()), toolPolicies: { fetch: { idempotent: true } } };
     await using whole = await openSession(agent);
     await turn(whole);

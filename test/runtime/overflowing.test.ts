@@ -131,7 +131,7 @@ describe("a summary that is being written", () => {
     expect((await open.session.context()).spending.compactions.inputTokens).toBeGreaterThan(0);
   });
 
-  it("is given up when its process dies, and asked for anew when the turn goes on", async () => {
+  it("is given up when its process dies, and asked for anew when the turn continues", async () => {
     const { model: writer, hold } = waitingSummariser();
     const compact = { when: overflow(), how: summarize({ model: writer }) };
     const first = await openSession({ model: talker(5000), context: { compact } });

@@ -138,7 +138,7 @@ it("`promptProblems` names a call that the provider ran and that has no result",
   expect(rules(both, ours, { role: "assistant", content: [result] })).toEqual([]);
   expect(rules(both, ours)).toEqual(["provider-calls-answered"]);
   expect(promptProblems([{ role: "user", content: "Go." }, both, ours])).toEqual([]);
-  // A reply that goes on where the provider paused follows it at once; another one does not.
+  // A reply that continues where the provider paused follows it at once; another one does not.
   const pause: ModelMessage = { role: "assistant", content: [providerCall] };
   expect(rules(pause, { role: "assistant", content: [result] })).toEqual([]);
   expect(rules(pause, { role: "assistant", content: "Well." })).toEqual([

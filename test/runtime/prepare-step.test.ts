@@ -215,7 +215,7 @@ describe("a step that prepareStep changes", () => {
       });
   });
 
-  it("goes on after a restart with what was changed before it", async () => {
+  it("continues after a restart with what was changed before it", async () => {
     const hold = gate();
     const log = await openMemoryLog();
     const mortal = severableLog(log);

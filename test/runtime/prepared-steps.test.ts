@@ -194,7 +194,7 @@ describe("a file that prepareStep adds", () => {
 });
 
 describe("an export of a session with prepared steps", () => {
-  it("is read again with the same prompts, and the session goes on", async () => {
+  it("is read again with the same prompts, and the session continues", async () => {
     await using open = await openSession(agentOf());
     await say(open.session, "One.", "Two.");
     const log = await openMemoryLog();

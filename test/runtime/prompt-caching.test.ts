@@ -415,7 +415,7 @@ describe("where a later read is likely", () => {
     return server.posted.map(({ body }) => placesOf(JSON.stringify(body), "cache_control").length);
   }
 
-  it("a question without tools is not marked before the conversation goes on within the lifetime", async () => {
+  it("a question without tools is not marked before the conversation continues within the lifetime", async () => {
     expect(await marksOf({}, [0, 1, 7, 8])).toEqual([0, 3, 0, 3]);
     expect(await marksOf({ promptCache: { ttl: "1h" } }, [0, 7, 60, 130])).toEqual([0, 3, 3, 0]);
   });

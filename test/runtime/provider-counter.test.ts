@@ -183,7 +183,7 @@ describe("a prompt", () => {
         },
       ],
       tool_choice: { type: "auto" },
-      // As the step is sent: a turn whose call was made without thinking goes on without it.
+      // As the step is sent: a turn whose call was made without thinking continues without it.
       thinking: { type: "disabled" },
       cache_control: { type: "ephemeral" },
     });

@@ -69,7 +69,7 @@ const thinkingFirst: readonly object[] = [
   ...anthropic.calling.slice(1),
 ];
 
-it("a turn that Claude began with thinking goes on with it", async () => {
+it("a turn that Claude began with thinking continues with it", async () => {
   await using server = await provider(anthropic, thinkingFirst);
   await using open = await openSession({
     model: anthropic.model(server.url),
@@ -136,7 +136,7 @@ describe("thinking", () => {
     ["a new turn", [user, calls, results, said, user]],
     ["a loop that began with thinking", [user, thought, results]],
     [
-      "a loop that began with thinking and goes on without",
+      "a loop that began with thinking and continues without",
       [user, thought, results, calls, results],
     ],
   ])("stays in %s", (_what, messages) => {

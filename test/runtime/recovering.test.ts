@@ -1,4 +1,4 @@
-/** What a process that goes on does with what a dead one left: how often, and with which calls. */
+/** What a process that continues does with what a dead one left: how often, and with which calls. */
 
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";

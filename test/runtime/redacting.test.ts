@@ -132,7 +132,7 @@ describe("an encrypted session", () => {
     await expect(viewSession(encryptingLog(stored, mixed), "s")).rejects.toMatchObject(wrong);
   });
 
-  it("may have begun without encryption, and is encrypted from where it goes on", async () => {
+  it("may have begun without encryption, and is encrypted from where it continues", async () => {
     const { log, stored } = await open();
     const plain = await openSession(agentOf("One reply."), { log: stored });
     await (

@@ -194,7 +194,7 @@ describe.each(ways)("a conversation that its provider refuses, by way of %s", (s
     },
   );
 
-  it("goes on in the middle of a turn, with what was done in it", async () => {
+  it("continues in the middle of a turn, with what was done in it", async () => {
     const words = "No tool output found for function call c1.";
     const model = scriptedModel(({ prompt }, index): ScriptedStep => {
       if (JSON.stringify(prompt).includes('"type":"tool-result"'))

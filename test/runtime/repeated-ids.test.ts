@@ -544,7 +544,7 @@ describe.each(wires)("a reply with one id twice of %s's real client", (_name, wi
   });
 });
 
-it("a log of an earlier release with one id twice in a reply is named by verify, and goes on", async () => {
+it("a log of an earlier release with one id twice in a reply is named by verify, and continues", async () => {
   const { removed, tools } = remover();
   const asking = { tools, toolApproval: asks };
   await using store = await openMemoryLog();

@@ -35,7 +35,7 @@ async function typesOf(turn: Turn): Promise<readonly string[]> {
 const other = (...replies: readonly string[]) => ({ ...scriptedModel(replies), modelId: "other" });
 
 describe("rerun", () => {
-  it("goes on with the last turn from its first step on, in a fork, with another model", async () => {
+  it("continues with the last turn from its first step on, in a fork, with another model", async () => {
     await using open = await talked();
     const before = await storedEvents(open.log, "s");
     const model = other("New answer.");
@@ -64,7 +64,7 @@ describe("rerun", () => {
     expect(lawProblems(await storedEvents(open.log, session.id))).toEqual([]);
   });
 
-  it("goes on from the middle of a reply as after a crash there", async () => {
+  it("continues from the middle of a reply as after a crash there", async () => {
     await using open = await talked();
     const events = await storedEvents(open.log, "s");
     const said = events.find(

@@ -109,7 +109,7 @@ describe("resumeAll", () => {
     expect((await runtime.resumeAll({ where: { userId: "v" } })).resumed).toEqual(["running-2"]);
   });
 
-  it("names the session that cannot be resumed, and goes on with the others", async () => {
+  it("names the session that cannot be resumed, and continues with the others", async () => {
     const log = await leftBehind();
     const agent = ({ id }: { readonly id: string }): Agent => {
       if (id === "running") throw new Error("No agent for it.");

@@ -31,7 +31,7 @@ describe("the wait before the next attempt", () => {
     expect(retryDelayMs(failure(60_000), 1, 1, MINUTE)).toBe(60_000);
   });
 
-  it("is for ever when the provider asks for more patience than the agent has", () => {
+  it("is forever when the provider asks for more patience than the agent has", () => {
     expect(retryDelayMs(failure(60_001), 1, 1, MINUTE)).toBeUndefined();
     expect(retryDelayMs(failure(3000), 1, 1, 2000)).toBeUndefined();
     expect(retryDelayMs(failure(3000), 1, 1, Infinity)).toBe(3000);
@@ -41,7 +41,7 @@ describe("the wait before the next attempt", () => {
     expect(retryDelayMs(failure(), 7, 1, 2000)).toBe(2000);
   });
 
-  it("is for ever when trying again would not help", () => {
+  it("is forever when trying again would not help", () => {
     expect(retryDelayMs(failure(undefined, false), 1, 1, MINUTE)).toBeUndefined();
     expect(retryDelayMs(failure(10, false), 1, 1, MINUTE)).toBeUndefined();
   });

@@ -40,7 +40,7 @@ async function logOf(events: readonly SessionEvent[]): Promise<EventLog & AsyncD
 
 describe("a rewound session", () => {
   it(
-    "goes on by every law after a kill right before and right after each of its rewinds",
+    "continues by every law after a kill right before and right after each of its rewinds",
     async () => {
       const events = await rewound();
       const rewinds = events.flatMap(({ type, position }) =>

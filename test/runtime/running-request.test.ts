@@ -81,7 +81,7 @@ it("a request on a branch that was left is not what the user waits for", async (
   expect(prompt).not.toContain("A mistake");
 });
 
-it("a fork goes on with the request of its parent", async () => {
+it("a fork continues with the request of its parent", async () => {
   await using open = await opened(answer, { failure: new Error("The provider is down.") });
   await say(open, task("Before"));
   await say(open, task("The task"));

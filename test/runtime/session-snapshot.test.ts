@@ -128,7 +128,7 @@ describe("a long session that comes from outside", () => {
     await later.runtime.close();
     for (let at = 500; at < events.length; at += 700)
       expect(await readFor(log, "s", at)).toBeLessThan(MOST_TO_FOLD);
-    // What goes on behind them is kept as ever.
+    // What continues behind them is kept as ever.
     const { log: watched, reads } = watch(log);
     await using again = await openSession({ model: longTurn(), tools: { echo } }, { log: watched });
     await (

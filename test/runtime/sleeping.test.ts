@@ -69,7 +69,7 @@ describe("a session", () => {
     expect(await turn.result).toMatchObject({ text: "One two." });
   });
 
-  it("goes on sleeping while its events are only read", async () => {
+  it("continues sleeping while its events are only read", async () => {
     const { log, woken } = await watchedLog();
     const model = scriptedModel(["One."]);
     await using open = await openSession({ model }, { log, idleAfterMs: IDLE_AFTER_MS });
@@ -83,7 +83,7 @@ describe("a session", () => {
     expect(woken()).toBe(2);
   });
 
-  it("sleeps while its calls wait for approval, and goes on when they are answered", async () => {
+  it("sleeps while its calls wait for approval, and continues when they are answered", async () => {
     const { log, woken } = await watchedLog();
     const ask = tool({
       inputSchema: z.object({}),

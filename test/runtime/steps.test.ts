@@ -37,7 +37,7 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
     ]);
   });
 
-  it("a call that is refused is tried again with the same prompt, and the turn goes on", async () => {
+  it("a call that is refused is tried again with the same prompt, and the turn continues", async () => {
     const model = scriptedModel([overloaded, overloaded, "Here I am."]);
     await using open = await openSession({ model }, { stepSource });
     const turn = await open.session.send("Go.");

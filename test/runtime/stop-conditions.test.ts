@@ -52,7 +52,7 @@ describe("a turn with `stopWhen`", () => {
     expect(await turn.result).toMatchObject({ finishReason: "stop", text: "Done." });
   });
 
-  it("is not asked where the turn ends anyway, and goes on with the next message", async () => {
+  it("is not asked where the turn ends anyway, and continues with the next message", async () => {
     const asked: number[] = [];
     const model = scriptedModel([calling(call("echo", "1", { value: "a" })), "Done.", "Again."]);
     const stopWhen = ({ steps }: { steps: Steps }): boolean => {

@@ -105,7 +105,7 @@ describe("a stream of a reply", () => {
     expect(lastOf(await read(session))).toBe("turn.ended");
   });
 
-  it("goes on after a position, for a reader that has the message up to there", async () => {
+  it("continues after a position, for a reader that has the message up to there", async () => {
     const [runtime, session] = await opened([call("pay", { amount: 3 }), "Done."]);
     await using _ = runtime;
     await session.send("Pay", { id: "a" });
@@ -162,7 +162,7 @@ describe("a stream of a reply", () => {
     expect(chunks.slice(0, (await waiting).length)).toEqual(await waiting);
   });
 
-  it("of a message that waits goes on when another one is withdrawn", async () => {
+  it("of a message that waits continues when another one is withdrawn", async () => {
     const paused = gate();
     const step = { parts: [{ type: "text", deltas: ["One", paused] }] } as const;
     const [runtime, session] = await opened([step, "Two."]);
@@ -183,7 +183,7 @@ describe("a stream of a reply", () => {
     expect(await read(session, { messageId: "b" })).toEqual([]);
   });
 
-  it("goes on over later turns with `untilRest: false`, and joins at a position", async () => {
+  it("continues over later turns with `untilRest: false`, and joins at a position", async () => {
     const [runtime, session] = await opened(["One.", "Two.", "Three."]);
     await using _ = runtime;
     await (
@@ -447,7 +447,7 @@ it("an encoder gets the contents of the messages that wait from before", async (
   expect(item?.position).toBeGreaterThan(position);
 });
 
-describe("an encoder that fails ends its stream, and the session goes on:", () => {
+describe("an encoder that fails ends its stream, and the session continues:", () => {
   const boom = (): never => {
     throw new Error("boom");
   };

@@ -223,7 +223,7 @@ it("fails a call whose session would have too long an id, and no reader of the p
   expect(await logProblems(runtime.log)).toEqual([]);
 });
 
-it("waits for an approval in the session of the sub-agent, and goes on", async () => {
+it("waits for an approval in the session of the sub-agent, and continues", async () => {
   const payer: Agent = {
     model: scriptedModel([calling(call("pay", "1")), "Paid."]),
     tools: { pay: tool({ inputSchema: z.object({}), execute: () => "ok" }) },

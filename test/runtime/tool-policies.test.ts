@@ -45,7 +45,7 @@ async function killedWhilePaying(policy: Agent["toolPolicies"], calls: CallIdent
   return { model, open: await openSession(agent, { log, recovery: "continue" }) };
 }
 
-describe("a call that was running when its process died, in a turn that goes on", () => {
+describe("a call that was running when its process died, in a turn that continues", () => {
   it("runs again with the same effect id when its tool is idempotent", async () => {
     const calls: CallIdentity[] = [];
     const { open, model } = await killedWhilePaying({ pay: { idempotent: true } }, calls);
@@ -94,7 +94,7 @@ describe("a call that was running when its process died, in a turn that goes on"
   });
 });
 
-it("a turn that dies again and again is not gone on with for ever", async () => {
+it("a turn that dies again and again is not gone on with forever", async () => {
   const log = await openMemoryLog();
   const agent = () => ({
     model: scriptedModel([calling(call("pay", "1"))]),

@@ -1,4 +1,4 @@
-/** When a message's turn starts, and its state when nothing goes on by itself. */
+/** When a message's turn starts, and its state when nothing continues by itself. */
 
 import { spawnSync } from "node:child_process";
 import { tool } from "ai";

@@ -114,7 +114,7 @@ describe("a message that is too long", () => {
 });
 
 describe("instructions that leave no room for any message", () => {
-  it("fail every turn and say so, and the session goes on once they are shorter", async () => {
+  it("fail every turn and say so, and the session continues once they are shorter", async () => {
     const model = billingModel((_, index) => `Answer ${index}.`, { window: WINDOW });
     const agent = agentOf(model, { when: overflow(), how: slidingWindow() });
     await using open = await openSession({ ...agent, instructions: long(20_000) });

@@ -97,7 +97,7 @@ describe.each<[string, Client, readonly object[]]>([
   });
 });
 
-it("a session that goes on with another provider sends it a note, which its client takes", async () => {
+it("a session that continues with another provider sends it a note, which its client takes", async () => {
   await using one = await provider(openai);
   await using other = await provider(anthropic);
   await using runtime = await createRuntime({

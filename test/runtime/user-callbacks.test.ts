@@ -1,5 +1,5 @@
 // Functions of an agent and of its context options that throw, or answer what they should not: the turn, the
-// compaction or the call that needs them fails with their name, and the session goes on.
+// compaction or the call that needs them fails with their name, and the session continues.
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -262,7 +262,7 @@ const ofCompactions: readonly (readonly [
 
 describe("a function that a compaction needs", () => {
   it.each(ofCompactions)(
-    "%s rejects the compaction by name, and the turn goes on",
+    "%s rejects the compaction by name, and the turn continues",
     async (_, name, made) => {
       const broken = new Broken();
       const model = scriptedModel(() => "Fine.");

@@ -253,7 +253,7 @@ describe("the texts of a prompt", () => {
 });
 
 describe("a step that a dead process had prepared", () => {
-  /** A turn whose step is prepared and held by a limit; then another process goes on. */
+  /** A turn whose step is prepared and held by a limit; then another process continues. */
   async function heldTwice(change: Partial<Agent>, redacts = false): Promise<readonly unknown[]> {
     const log = encryptedLog(await openMemoryLog(), memoryKeys());
     const limits = { session: { tokens: 50, hold: true } };

@@ -1,4 +1,4 @@
-/** Whatever a model says, and in whatever form: the log can be read again, and the session goes on. */
+/** Whatever a model says, and in whatever form: the log can be read again, and the session continues. */
 
 import type { LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
 import { tool } from "ai";
@@ -100,7 +100,7 @@ function asRead(event: SessionEvent): SessionEvent {
 
 describe.each(sources)("by way of %s", (stepSource) => {
   it.each(["v3", "v4"] as const)(
-    "whatever a model of %s says can be read again, and the session goes on",
+    "whatever a model of %s says can be read again, and the session continues",
     async (version) => {
       await fc.assert(
         fc.asyncProperty(wildParts, fc.boolean(), async (parts, ends) => {
@@ -145,7 +145,7 @@ describe.each(sources)("by way of %s", (stepSource) => {
 });
 
 // `streamText` refuses such a part by itself, and the turn fails of it.
-it("a part of an unknown type is kept as it came, and the turn goes on", async () => {
+it("a part of an unknown type is kept as it came, and the turn continues", async () => {
   const part = { type: "smell", of: ["roses"] };
   const said = [
     start,

@@ -72,7 +72,7 @@ describe("`WebSocketChatTransport`", () => {
     expect(second.errors).toEqual([]);
   });
 
-  it("leaves a reply by its stop, and its turn goes on", async () => {
+  it("leaves a reply by its stop, and its turn continues", async () => {
     const more = gate();
     await using open = await serving({ model: scriptedModel(() => saying("Hel", more, "lo.")) });
     using here = opened(open);
@@ -170,7 +170,7 @@ describe("a frame of a chat", () => {
     expect(await open.runtime.log.revision("bob-1")).toBe(0);
   });
 
-  it("holds no answer open when its connection has gone, and the turn goes on", async () => {
+  it("holds no answer open when its connection has gone, and the turn continues", async () => {
     const more = gate();
     const model = scriptedModel(() => saying("Hel", more, "lo."));
     await using open = await serving({ model }, { limits: { openAnswers: 1 } });

@@ -60,7 +60,7 @@ describe("useChat's client", () => {
     expect(shown((await page(open)).messages)).toEqual(shown(chat.messages));
   });
 
-  it("edits a message, also twice, and goes on", async () => {
+  it("edits a message, also twice, and continues", async () => {
     errors = [];
     await using open = await serving(texts("1", "2", "2b", "2c", "3"));
     const chat = chatOf(open);
@@ -77,7 +77,7 @@ describe("useChat's client", () => {
     expect(await (await open.runtime.session("c")).branches()).toHaveLength(3);
   });
 
-  it("edits a message in a page that was loaded after an edit, and goes on", async () => {
+  it("edits a message in a page that was loaded after an edit, and continues", async () => {
     errors = [];
     await using open = await serving(texts("1", "1b", "1c", "2"));
     const first = chatOf(open);
@@ -114,7 +114,7 @@ describe("useChat's client", () => {
     expect(errors).toEqual([]);
   });
 
-  it("approves and denies calls, and the message goes on where it stopped", async () => {
+  it("approves and denies calls, and the message continues where it stopped", async () => {
     errors = [];
     const model = scriptedModel([calling(call("pay", "1"), call("pay", "2")), "Done."]);
     const pay = tool({ inputSchema: z.object({}), execute: () => "paid" });
@@ -228,7 +228,7 @@ describe("useChat's client", () => {
     expect(shown(chat.messages)).toEqual(shown((await page(open)).messages));
   });
 
-  it("goes on behind the position of the last chunk, on a new connection", async () => {
+  it("continues behind the position of the last chunk, on a new connection", async () => {
     await using open = await serving(texts("Hello there."));
     const session = await open.runtime.session("c");
     await (

@@ -274,7 +274,7 @@ describe("the tenants of an application", () => {
     await session.setMetadata({ tenant: "bolt" });
     await (await other.send("a secret")).result.catch(() => {});
     await (await session.send("a secret")).result.catch(() => {});
-    // The stream over all sessions goes on.
+    // The stream over all sessions continues.
     await open.runtime.session("a-2", { metadata: { tenant: "acme" } });
     let text = "";
     for await (const piece of all.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -399,7 +399,7 @@ describe("too much", () => {
     expect(serverSettings({}).limits.openAnswers).toBe(2_000);
   });
 
-  it("answers 429 with Retry-After, and goes on when streams are closed", async () => {
+  it("answers 429 with Retry-After, and continues when streams are closed", async () => {
     await using open = await serving(agent(), { limits: { openAnswers: 1 } });
     await open.runtime.session("s");
     const leaving = new AbortController();

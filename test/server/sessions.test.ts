@@ -268,7 +268,7 @@ describe("approvals and outputs over HTTP", () => {
     toolApproval: { pay: "user-approval" },
   });
 
-  it("wait in the inbox, are answered once, and the turn goes on", async () => {
+  it("wait in the inbox, are answered once, and the turn continues", async () => {
     const id = "team/ann~1%2F$(x)";
     await using open = await serving(agent(), {
       authorize: () => ({ actor: "ann", audience: "operator" }),

@@ -85,7 +85,7 @@ interface Answered {
   readonly text: string;
 }
 
-/** The whole answer, or the beginning of one that goes on. */
+/** The whole answer, or the beginning of one that continues. */
 async function answerOf({ server }: Product, request: Request): Promise<Answered> {
   const { status, body } = await server.fetch(request);
   let text = "";

@@ -68,7 +68,7 @@ export interface World extends AsyncDisposable {
   readonly server: NodeServer;
   /** Turns that have ended. */
   readonly turns: number;
-  /** One more turn of a session, of the next kind in order, with all that goes on beside it. */
+  /** One more turn of a session, of the next kind in order, with all that continues beside it. */
   turn(session: string, kind: number): Promise<void>;
   /** A session with a turn of each kind. */
   life(session: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** What a service left in the store of an earlier release goes on: named agents, later messages, sub-agents, branches. */
+/** What a service left in the store of an earlier release continues: named agents, later messages, sub-agents, branches. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -81,7 +81,7 @@ describe.each(kept)("a store of release %s", (release) => {
       assertMeans(found[session], meaning, session);
   });
 
-  it.each(mine)("goes on in every session, and in a fork of each: %s", async (store) => {
+  it.each(mine)("continues in every session, and in a fork of each: %s", async (store) => {
     await onCopy(async (copy) => {
       {
         await using runtime = await running(copy, store);

@@ -72,7 +72,7 @@ describe("the studio over a store in use", () => {
     expect(posted.status).toBe(401);
   });
 
-  it("says that the application has closed the store, and goes on with the next one", async () => {
+  it("says that the application has closed the store, and continues with the next one", async () => {
     await application.close();
     const refused = await ask("/studio/sessions");
     expect(refused.status).toBeGreaterThanOrEqual(500);

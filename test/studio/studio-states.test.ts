@@ -109,7 +109,7 @@ describe.runIf(isAll)("a store that is not as it should be", () => {
     });
   });
 
-  it("says that the server is away, and goes on when it is back", async () => {
+  it("says that the server is away, and continues when it is back", async () => {
     const page = await stage.page("#/sessions/talk");
     await page.waitForSelector(".message-assistant");
     await stage.outage(async () => {

@@ -69,7 +69,7 @@ describeAll("time", () => {
 });
 
 describeAll("acts", () => {
-  it("approves a call, and the turn goes on", async () => {
+  it("approves a call, and the turn continues", async () => {
     const page = await stage.page(at("refund-4711"));
     await page.click("text=Approve");
     await page.waitForSelector(".call-output-available >> text=send_mail");

@@ -1,4 +1,4 @@
-/** Law 8, as far as a log tells: every compaction ends, none grows the prompt, and none goes on for ever. */
+/** Law 8, as far as a log tells: every compaction ends, none grows the prompt, and none continues forever. */
 
 import type { Replay } from "./replay.ts";
 

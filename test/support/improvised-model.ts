@@ -1,6 +1,6 @@
 /**
  * A model that improvises: what it says is made from the prompt alone, so it says the same in
- * every process, and goes on sensibly from whatever a crash has left. It streams text and
+ * every process, and continues sensibly from whatever a crash has left. It streams text and
  * reasoning in many deltas, calls several tools at once (also wrongly), and uses the same call ids
  * in every step, as some providers do. After some rounds of tools it ends the turn.
  */

@@ -87,7 +87,7 @@ function settledProblems(
         ? []
         : [`${name} had been started and is ${end ?? "open"}`];
     }
-    // A turn that only waited for approvals has nothing to recover from: it goes on.
+    // A turn that only waited for approvals has nothing to recover from: it continues.
     if (recovery === "continue" || !recovers) return [];
     return end === "tool.skipped" || end === "tool.failed" || end === "tool.denied"
       ? []

@@ -14,7 +14,7 @@ export function spoil(value: unknown, seen: Set<unknown> = new Set()): void {
   } else Reflect.set(value, "spoilt", true);
 }
 
-/** Of another content, and not of another type: what goes on with it does not stumble over it. */
+/** Of another content, and not of another type: what continues with it does not stumble over it. */
 function spoilt(value: unknown): unknown {
   if (typeof value === "string") return `${value} spoilt`;
   return typeof value === "number" ? value + 1_000_000 : value;

@@ -367,7 +367,7 @@ function presentText(toolName: string, path: string): string | undefined {
   try {
     const found = statSync(path);
     if (!found.isFile() || found.size > MOST_COMPARED) return undefined;
-    // Files of the system say 0, and reading one of them may wait for ever.
+    // Files of the system say 0, and reading one of them may wait forever.
     return found.size === 0 ? "" : readFileSync(path, "utf8");
   } catch {
     // There is none.

@@ -399,7 +399,7 @@ export class Chat {
 
 function searchHint({ query, isFound }: NonNullable<TypedLine["search"]>): string {
   return isFound
-    ? `Search "${query}". Ctrl-R goes on to an older line, Enter takes it, Esc gives up.`
+    ? `Search "${query}". Ctrl-R finds an older line, Enter takes it, Esc gives up.`
     : `Search "${query}": no other line has it. Esc gives up.`;
 }
 

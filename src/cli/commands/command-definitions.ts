@@ -70,7 +70,7 @@ function addChatCommands(program: LoadedCommand): void {
     .description("let the clients of the Model Context Protocol ask the agent: editors, desktops")
     .addHelpText(
       "after",
-      "\nA client starts it and speaks with it by standard input and output; docs/mcp-server.md has the lines\nfor its configuration. It ends with the client; its turns go on when it is started again.",
+      "\nA client starts it and speaks with it by standard input and output; docs/mcp-server.md has the lines\nfor its configuration. It ends with the client; its turns resume when it is started again.",
     )
     .does(mcpServerOptions, async () => (await import("./mcp-server-command.ts")).mcpServer);
 

@@ -248,7 +248,7 @@ export const compareOptions = [
   option("--experiment <name>", "its name in the report and in --results"),
   option(
     "--results <folder>",
-    "keep the candidate's sessions in this store, so that a second call goes on after a first one that was ended",
+    "keep the candidate's sessions in this store, so that a second call resumes a first one that was stopped",
   ),
   option("--out <file>", "write the report as one page of HTML"),
   option("--junit <file>", "write it as JUnit XML"),

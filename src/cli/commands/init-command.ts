@@ -258,7 +258,7 @@ import { defineConfig, type Connect } from "vite";
 import { answer } from "./sessions.ts";
 
 const listen = getRequestListener(answer);
-// A restart goes on with the replies. In a product: a server of your own, as docs/web.md of turnlog has it.
+// A restart resumes the replies. In a product: a server of your own, as docs/web.md of turnlog has it.
 const serve = ({ middlewares }: { middlewares: Connect.Server }): void => {
   middlewares.use((request, response, next) => {
     if (request.url?.startsWith("/api/")) void listen(request, response);

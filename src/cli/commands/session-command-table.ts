@@ -121,7 +121,7 @@ export const sessionCommandTable: readonly CommandRow[] = [
   },
   {
     name: "allow",
-    what: "let a turn go on that a limit of spending with `hold` holds",
+    what: "continue a turn that a limit of spending with `hold` holds",
     takes: [
       {
         name: "more",

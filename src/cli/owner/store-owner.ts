@@ -64,7 +64,7 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
   const fetch = fetchFrom(() => true);
   const client = createClient({
     baseUrl: "http://localhost",
-    // The next process has an agent of its own: a chat must not go on with it in silence.
+    // The next process has an agent of its own: a chat must not continue with it in silence.
     fetch: fetchFrom((met) => met === nonce),
     // A failed connection shows that the process has ended; until then it is only busy.
     patienceMs: Number.POSITIVE_INFINITY,

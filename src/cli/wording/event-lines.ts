@@ -214,8 +214,8 @@ export class EventLines {
         const { budget } = event.data;
         const how =
           this.#options.namesCommands === true
-            ? `/allow <${budget.unit}> lets it go on`
-            : "`session.allow`, or /allow in a chat, lets it go on";
+            ? `/allow <${budget.unit}> lets it continue`
+            : "`session.allow`, or /allow in a chat, lets it continue";
         return line(`${heldSentence(budget)} ${how}.`, "yellow");
       }
       case "turn.allowed":

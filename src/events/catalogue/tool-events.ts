@@ -96,7 +96,7 @@ export interface ToolFamily {
     /** Who gave the output, if a client ran the tool. */
     readonly by?: string;
   };
-  /** A tool threw, or a client reported an error. The model gets it, and the turn goes on. */
+  /** A tool threw, or a client reported an error. The model gets it, and the turn continues. */
   "tool.failed": CallKey & {
     readonly error: StoredError;
     /** The output for the model. Default: the error's message. */

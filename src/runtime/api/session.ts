@@ -117,7 +117,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    */
   answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
   /**
-   * Lets a turn go on that a limit of spending with `hold` holds: so much more counts on top of that limit until the
+   * Continues a turn that a limit of spending with `hold` holds: so much more counts on top of that limit until the
    * turn ends, for its sub-agents too. In the unit of the limit.
    * @throws TurnlogError `COMMAND_REFUSED` if no limit holds the turn, `SESSION_CLOSED`
    * @example

@@ -295,7 +295,7 @@ export class BillModel {
     }
   }
 
-  /** Those of sessions that go on, by one look-up: where the log is far, each alone would take a round trip. */
+  /** Those of running sessions, by one look-up: where the log is far, each alone would take a round trip. */
   async #loadPayers(entries: readonly GlobalEvent[]): Promise<void> {
     const unknown = entries.filter(({ session }) => !this.#payers.has(session));
     const first = new Map(unknown.toReversed().map((entry) => [entry.session, entry]));

@@ -427,7 +427,7 @@ async function durableState(live: Live, log: EventLog, session: string): Promise
 // The end of live sessions with their runtime.
 
 interface Stopping {
-  /** Whether running turns are left to the next process. Undefined: where another process may go on with them. */
+  /** Whether running turns are left to the next process. Undefined: where another process may continue them. */
   readonly leaves: boolean | undefined;
   readonly graceMs: number;
   readonly background: Background;

@@ -219,7 +219,7 @@ export class SessionActor implements SessionRecorder {
     if (isInTurn(machine)) this.#effects.countTurn(turn);
     const unfinished = inFlight(this.#state);
     if (unfinished === undefined) return;
-    // A turn that kills its process each time must not continue for ever.
+    // A turn that kills its process each time must not continue forever.
     const policy = recoveries >= maxRecoveries ? "stop" : recovery;
     this.record({ type: "session.recovered", data: { inFlight: unfinished, policy } });
   }

@@ -143,7 +143,9 @@ export class SessionEffects implements Disposable {
       case "freeContext":
         return this.#orFail(this.#freeContext.bind(this));
       case "abort":
-        return this.#stop.abort(refusal(this.#options.recorder, "go on", "its turn was stopped"));
+        return this.#stop.abort(
+          refusal(this.#options.recorder, "continue", "its turn was stopped"),
+        );
       case "settle":
         for (const body of settlement(this.#options.recorder.state, this.#agent.own.agent))
           this.#record(body);

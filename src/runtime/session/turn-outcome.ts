@@ -257,7 +257,7 @@ function lastText({ items }: Items, turn: number): string {
   return textOfStep(items.slice(0, lastIndexOf(items, turn) + 1), turn);
 }
 
-/** The text of a turn's last step: of its last attempt, and what another model said before that one went on. */
+/** The text of a turn's last step: of its last attempt, and what another model said before that one took over. */
 function textOfStep(items: readonly HistoryItem[], turn: number): string {
   let text = "";
   let later: StepItem | undefined;

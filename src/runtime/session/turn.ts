@@ -299,7 +299,7 @@ async function* partialOutputs<PARTIAL>(
   let goesOn = false;
   let last: string | undefined;
   for await (const event of events) {
-    // Another model goes on from what was said, if anything was.
+    // Another model continues what was said, if anything was.
     if (event.type === "step.failed-over") goesOn = true;
     if (event.type === "step.started" && !goesOn) text = "";
     if (event.type === "step.started") goesOn = false;

@@ -71,7 +71,7 @@ export interface Call {
    * @throws TurnlogError `FORBIDDEN`, `SESSION_NOT_FOUND`
    */
   readonly allow: (action: Permission, session?: string) => Promise<string>;
-  /** Asks it again and again while a stream of the session goes on. */
+  /** Asks it again and again while a stream of the session is open. */
   readonly gate: (action: Permission) => Gate;
   /**
    * What the server's option `request` makes of fields of the application.

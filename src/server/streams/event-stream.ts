@@ -1,5 +1,5 @@
 /**
- * An answer that goes on, of server-sent events or of lines. It reads its source only as fast as the client reads, so a slow client
+ * A streamed answer, of server-sent events or of lines. It reads its source only as fast as the client reads, so a slow client
  * costs a few kilobytes; one that stops reading is dropped, and resumes by its cursor.
  */
 

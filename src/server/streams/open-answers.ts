@@ -1,5 +1,5 @@
 /**
- * The answers and connections that go on, so that they end when the server is closed, and when their client may no
+ * The open answers and connections, so that they end when the server is closed, and when their client may no
  * longer have them: each is asked about again from time to time, and at once after `revoke`.
  */
 
@@ -16,7 +16,7 @@ interface OpenAnswer {
   readonly ask: () => Promise<boolean>;
 }
 
-/** An answer that may go on: its signal ends it, with the reason as text. */
+/** An open answer: its signal ends it, with the reason as text. */
 export interface Admitted extends Disposable {
   readonly ends: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** Permission in streams that go on: a session may change hands meanwhile, or be created under a name that was free. */
+/** Permission in open streams: a session may change hands meanwhile, or be created under a name that was free. */
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { Problem } from "../problems/problem.ts";
@@ -32,7 +32,7 @@ export function newestPermission(
   };
 }
 
-/** Whether a stream of one session may go on, now that this event leaves, or something without an event. */
+/** Whether a stream of one session may continue, now that this event leaves, or something without an event. */
 export type Gate = (event?: SessionEvent) => Promise<void> | undefined;
 
 /** @param allow - Asks `authorize`, and rejects with its refusal. */

@@ -53,7 +53,7 @@ export function missingEvent(session: string, position: number): TurnlogError {
 
 /**
  * The rows of a fork that gets its own copies of shared events, from one row of the session that stores them: the
- * same row, or the events between `next` and `to` of a run that goes on behind them.
+ * same row, or the events between `next` and `to` of a run that continues behind them.
  * @throws TurnlogError `LOG_DAMAGED` if the row is altered, or not the one with `next`
  */
 export function copiedRows(

@@ -130,7 +130,7 @@ export class SqliteRows implements RowStore {
   }
 
   #write(changes: readonly (readonly [key: string, row?: string])[]): void {
-    // SQLite would go on writing to a file that is no longer in its place.
+    // SQLite would keep writing to a file that is no longer in its place.
     if (inodeOf(this.#path) !== this.#inode) throw hasMoved(this.#path);
     this.#begin.run();
     try {
@@ -183,7 +183,7 @@ export class SqliteRows implements RowStore {
 
   /** Rows are checked like any input: another program may have written to the file. */
   #all(statement: StatementSync, ...given: readonly SQLInputValue[]): readonly Row[] {
-    // Reading may go on while the log is closed.
+    // Reading may continue while the log is closed.
     if (this.#isOpen)
       return this.#try("read", () => statement.all(...given).map((row) => rowSchema.parse(row)));
     throw new TurnlogError(

@@ -35,7 +35,7 @@ export const Chat = memo(function Chat({ seen }: { readonly seen: Seen }) {
   const refusal = useRefusal(seen);
   const all = useRef(messages);
   all.current = messages;
-  // A branch that is looked at is left when the session goes on or the time changes.
+  // A branch that is looked at is left when the session continues or the time changes.
   useEffect(() => setLeaf(undefined), [messages.headId, at]);
   const known = messages.messages.some(({ message }) => message.id === leaf) ? leaf : undefined;
   const shown = known ?? messages.headId;

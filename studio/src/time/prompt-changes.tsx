@@ -11,7 +11,7 @@ type Change = Diff["changes"][number];
 const why: Readonly<Record<Change["why"], string>> = {
   new: "came since",
   gone: "is later than the second prompt",
-  continued: "the step went on",
+  continued: "the step continued",
   "cut-off": "its step failed or was interrupted",
   cut: "long results are cut",
   pruned: "old results are left out",

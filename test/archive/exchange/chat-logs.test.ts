@@ -316,7 +316,7 @@ describe("a log of calls", () => {
     expect(prompts[0]?.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
   });
 
-  it("goes on like any other session, after a call without a result too", async () => {
+  it("continues like any other session, after a call without a result too", async () => {
     const { log, views } = await imported(openai.slice(0, 3));
     expect(views[0]?.toolCalls.map(({ status }) => status)).toEqual(["unknown", "unknown"]);
     const model = scriptedModel(["Gladly."]);

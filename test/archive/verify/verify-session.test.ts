@@ -160,7 +160,7 @@ describe("verify", () => {
     expect(problems[0]?.what).toMatch(/^the stored \w+ does not match the events$/);
   });
 
-  it("goes on after compactions, which leave the prompts before them as they were", async () => {
+  it("continues after compactions, which leave the prompts before them as they were", async () => {
     const long = "a long tale ".repeat(50);
     const look = calling(call("echo", "1", { value: long }));
     const model = scriptedModel([look, "One.", look, "Two.", "Three."]);

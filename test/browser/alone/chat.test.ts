@@ -51,7 +51,7 @@ async function logs(id: string, text: string): Promise<void> {
 }
 
 describeHere("`useChat` in Chromium", () => {
-  it("goes on after a lost connection, with every word once", async () => {
+  it("continues after a lost connection, with every word once", async () => {
     const [page, id] = await opened();
     await say(page, "tell 120");
     for (const length of [50, 150, 300]) {
@@ -200,7 +200,7 @@ describeAll("a chat in Chromium", () => {
     expect(await textOf(page)).toBe(counted(3));
   });
 
-  it("goes on with a reply when its component unmounts", async () => {
+  it("continues with a reply when its component unmounts", async () => {
     const [page, id] = await opened();
     await say(page, "tell 150");
     await written(page, 100);

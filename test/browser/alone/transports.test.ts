@@ -62,7 +62,7 @@ for (const transport of transports)
     const last = async (count: number): Promise<string> =>
       JSON.stringify((await shows(count)).at(-1));
 
-    it("goes on after a lost connection in a text, with every word once", async () => {
+    it("continues after a lost connection in a text, with every word once", async () => {
       await open();
       await say(page, "tell 120");
       await written(page, 100);
@@ -71,7 +71,7 @@ for (const transport of transports)
       expect(await textOf(page)).toBe(counted(120));
     });
 
-    it("edits a message twice, and goes on", async () => {
+    it("edits a message twice, and continues", async () => {
       await open();
       await say(page, "tell 5");
       await shows(2);

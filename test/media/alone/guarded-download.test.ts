@@ -148,7 +148,7 @@ describe("a redirect", () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it("is followed where it may be, but not for ever", async () => {
+  it("is followed where it may be, but not forever", async () => {
     await using server = await serverOn((request, response) => {
       if (request.url === "/there") return hello(request, response);
       const location = request.url === "/a" ? "/there" : request.url;

@@ -100,7 +100,7 @@ it("shows subscribers nothing of a batch that failed", async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-it("goes on after an append that could not read the revision of its session", async () => {
+it("continues after an append that could not read the revision of its session", async () => {
   const { log, database } = await openFaultyLog();
   await log.append("other", "none", [numbered(1)]);
   database.fail("scan", levelError("Input/output error"));
@@ -113,7 +113,7 @@ it("goes on after an append that could not read the revision of its session", as
   await log.close();
 });
 
-it("goes on after an append that could not look up an event id, and after reads that failed", async () => {
+it("continues after an append that could not look up an event id, and after reads that failed", async () => {
   const { log, database } = await openFaultyLog();
   await log.append("s", "none", numberedUpTo(10));
   database.fail("scan", levelError("Input/output error"));

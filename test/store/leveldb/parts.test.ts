@@ -96,7 +96,7 @@ it("shows nothing of it before its end, and lets others append meanwhile", async
   }
 });
 
-it("leaves nothing where its source fails, and goes on as if it had never begun", async () => {
+it("leaves nothing where its source fails, and continues as if it had never begun", async () => {
   const dir = await temporaryFolder();
   const counts = sampled([...Array(PARTS + 1).keys()], 1);
   for (const count of counts) {

@@ -29,7 +29,7 @@ it("keeps a log in the file of the given name, whatever that name means to SQLit
   expect((await readdir(folder)).length).toBe(6);
 });
 
-it("writes nothing more once its file is removed or replaced, and goes on when it is put back", async () => {
+it("writes nothing more once its file is removed or replaced, and continues when it is put back", async () => {
   const file = await newFile();
   const log = await openSqliteLog({ file });
   await log.append("s", "none", [numbered(1)]);
@@ -151,7 +151,7 @@ it("reads on backwards though the rows of a block are merged meanwhile", async (
   expect(await positionsOf(last)).toEqual([20]);
 });
 
-it("tells a reader that goes on behind the end of the log that it is closed", async () => {
+it("tells a reader that continues behind the end of the log that it is closed", async () => {
   const log = await openSqliteLog({ file: await newFile(), durability: "os" });
   for (let first = 1; first < 2000; first += 5)
     await log.append("s", "any", numberedUpTo(5, first, alone));

@@ -210,7 +210,7 @@ it("says which event is damaged, reads what is before it, and names the fork tha
   expect((await damaged.append("s", 5, [numbered(6)])).revision).toBe(6);
 });
 
-it("refuses all changes of a transaction that fails on a full disk, and goes on when there is space", async () => {
+it("refuses all changes of a transaction that fails on a full disk, and continues when there is space", async () => {
   const file = await newFile();
   const rows = new SqliteRows(file, "sync");
   const { database } = rows;

@@ -7,7 +7,10 @@ const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
   ["Alt-Enter", "begins a new line in what you type (also Ctrl-J)"],
   ["Up, Down", "bring back earlier lines, even from other sessions; Down chooses in lists"],
-  ["Ctrl-R", "searches those lines: Ctrl-R again goes on, Enter takes the line, Esc gives up"],
+  [
+    "Ctrl-R",
+    "searches those lines: Ctrl-R again finds an older one, Enter takes the line, Esc gives up",
+  ],
   [
     "Tab",
     "completes commands, sessions and @files; otherwise steers: the message enters at the next step",
@@ -33,7 +36,7 @@ export const chatCommands: readonly (readonly [string, string])[] = [
   ["/withdraw <n>", "takes waiting messages back; /withdraw all takes back all of them"],
   ["/deliver", "delivers messages that a cancelled or failed turn has held back"],
   ["/ask <tool>", "asks again before calls of a tool, after you answered always or never"],
-  ["/allow <n>", "lets a turn go on that a limit holds, with so many dollars or tokens more"],
+  ["/allow <n>", "continues a turn that a limit holds, with so many dollars or tokens more"],
   ["/cancel", "stops the turn; after-tools waits for them; all takes the waiting messages back"],
   ["/new", "begins another session; /new <name> names it"],
   ["/resume <id>", "goes to another session"],

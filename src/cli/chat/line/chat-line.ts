@@ -192,7 +192,7 @@ function readCommand(name: string, rest: string): ChatLine {
       const more = Number(rest.replace(/^\$/, ""));
       return Number.isFinite(more) && more > 0
         ? { kind: "allow", more }
-        : wrong("/allow 2 lets a turn go on that a limit of spending holds.");
+        : wrong("/allow 2 continues a turn that a limit of spending holds.");
     }
     case "steer":
       return placed(rest, "steer");

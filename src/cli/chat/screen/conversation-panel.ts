@@ -154,7 +154,7 @@ function keysFor({ state, standing, elapsed = 0 }: PanelOptions): readonly strin
   if (stopping === "after-tools") return ["Stopping after the tools", "Esc stops them now"];
   if (stopping === "now") return ["Stopping", "Ctrl-C leaves immediately"];
   if (state.budget !== undefined)
-    return [`/allow <${state.budget.unit}> lets it go on`, "Esc cancels", "Ctrl-D leaves"];
+    return [`/allow <${state.budget.unit}> lets it continue`, "Esc cancels", "Ctrl-D leaves"];
   const [question] = questionsOf(state);
   if (question !== undefined) {
     return [
