@@ -20,7 +20,5 @@ export function sentNames(
     const index = toolOrder.indexOf(name);
     return index === -1 ? toolOrder.length : index;
   };
-  return active.toSorted(
-    (one, other) => place(one) - place(other) || (one < other ? -1 : Number(one > other)),
-  );
+  return active.toSorted().toSorted((one, other) => place(one) - place(other));
 }
