@@ -130,6 +130,17 @@ describe("A turn that has come to a limit", () => {
   });
 });
 
+describe("A turn that is about to end", () => {
+  it.each([
+    ["a cancel", cancelRequested, "cancelled"],
+    ["a limit", limitReached("time"), "timed-out"],
+  ] as const)("ends by %s that comes before its end is recorded", (_, stop, reason) => {
+    expect(given(calling, finished("stop")).when(stop)).toMatchObject(
+      reached(ending, `endTurn: ${reason}`),
+    );
+  });
+});
+
 describe("What happens in between", () => {
   it("calls that are given up before a retry need no tools", () => {
     const abandoned = given(calling, call("a"), skipped("a"), retrying);

@@ -80,10 +80,14 @@ describe("A message for later", () => {
     });
   });
 
-  it("ends the hold on a queue when its time has come", () => {
+  it("ends the hold on a queue when its time has come, and not before", () => {
     const held = given(ended("cancelled"), later("m2"));
     expect(held.when()).toMatchObject({ ...reached(waiting), context: { held: true } });
     expect(held.when(rescheduled("m2", "steer"))).toMatchObject(reached(starting, "startTurn"));
+    expect(held.when(postponed("m2"))).toMatchObject({
+      ...reached(waiting),
+      context: { held: true },
+    });
   });
 
   it("stays one when its time is moved, and is gone when it is withdrawn", () => {
