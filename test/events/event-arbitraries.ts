@@ -44,11 +44,61 @@ const error = fc
   .map(([fields, name, message]) => ({ ...fields, name, message }));
 
 const modelName = fc.record({ provider: text, modelId: text });
-const agent = fc.record({
-  digest: text,
-  model: modelName,
-  tools: fc.array(text, { maxLength: 3 }),
+const agentParts = fc.record(
+  {
+    instructions: text,
+    tools: fc.dictionary(key, text, { maxKeys: 2, noNullPrototype: true }),
+    toolChoice: json,
+  },
+  { requiredKeys: ["instructions", "tools"] },
+);
+const offeredTool = fc.record(
+  {
+    name: text,
+    server: text,
+    tool: text,
+    description: text,
+    inputSchema: object,
+    idempotent: flag,
+    needsApproval: flag,
+  },
+  { requiredKeys: ["name", "server", "tool", "inputSchema"] },
+);
+const agent = fc.record(
+  {
+    digest: text,
+    model: modelName,
+    tools: fc.array(text, { maxLength: 3 }),
+    id: text,
+    name: text,
+    parts: agentParts,
+    mcp: fc.record({
+      tools: fc.array(offeredTool, { maxLength: 2 }),
+      missing: fc.array(text, { maxLength: 2 }),
+    }),
+  },
+  { requiredKeys: ["digest", "model", "tools"] },
+);
+const digest = fc.string({
+  unit: fc.constantFrom(..."0123456789abcdef".split("")),
+  minLength: 64,
+  maxLength: 64,
 });
+const blob = fc.record(
+  { bytes: count, width: position, height: position, pages: position, fault: text },
+  { requiredKeys: ["bytes"] },
+);
+const budget = fc.record(
+  {
+    of: text,
+    unit: fc.constantFrom("tokens" as const, "dollars" as const),
+    limit: position,
+    spent: position,
+    unpriced: fc.constant(true as const),
+  },
+  { requiredKeys: ["of", "unit", "limit", "spent"] },
+);
+const dropped = fc.record({ dropped: fc.constant(true as const) }, { requiredKeys: [] });
 const failureKind = fc.constantFrom<FailureKind[]>(
   "rate-limit",
   "overloaded",
@@ -73,10 +123,23 @@ const usage = fc.record(
     cacheWriteTokens: count,
     textTokens: count,
     reasoningTokens: count,
+    reported: fc.record(
+      {
+        inputTokens: count,
+        noCacheTokens: count,
+        cacheReadTokens: count,
+        cacheWriteTokens: count,
+        outputTokens: count,
+        textTokens: count,
+        reasoningTokens: count,
+      },
+      { requiredKeys: [] },
+    ),
     raw: json,
   },
   { requiredKeys: ["basis", "inputTokens", "outputTokens"] },
 );
+const cost = fc.record({ model: modelName, usage }, { requiredKeys: [] });
 const block = fc.record({ id: text, providerMetadata }, { requiredKeys: ["id"] });
 const call = fc.record(
   {
@@ -92,7 +155,7 @@ const call = fc.record(
   { requiredKeys: ["toolCallId", "toolName"] },
 );
 const file = fc.record(
-  { data: text, mediaType: text, providerMetadata },
+  { data: text, mediaType: text, providerMetadata, blob },
   { requiredKeys: ["data", "mediaType"] },
 );
 const ownCall = { step: position, callId: text };
@@ -113,7 +176,12 @@ const withAbout = fc.record(
     about: fc.record(
       {
         metadata: object,
-        data: fc.array(fc.record({ at: fc.nat(9), type: fc.constant("data-x"), data: json })),
+        data: fc.array(
+          fc.record(
+            { at: fc.nat(9), type: fc.constant("data-x"), id: text, data: json },
+            { requiredKeys: ["at", "type", "data"] },
+          ),
+        ),
         context: object,
         options: json,
       },
@@ -187,14 +255,33 @@ const userPart = fc.oneof(
       data: fc.oneof(text, fileReference),
       mediaType: text,
       filename: text,
+      blob,
       providerOptions: providerMetadata,
     },
     { requiredKeys: ["type", "data", "mediaType"] },
   ),
 );
 
+const modelOutput = fc.record({
+  type: fc.constantFrom("text" as const, "error-text" as const),
+  value: text,
+});
+
 export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]> } = {
-  "session.created": fc.record({ agent }),
+  "session.created": fc.record(
+    {
+      agent,
+      metadata: object,
+      parent: fc.record({
+        session: text,
+        step: position,
+        callId: text,
+        toolName: text,
+        depth: position,
+      }),
+    },
+    { requiredKeys: ["agent"] },
+  ),
   "session.forked": fc.record(
     { from: fc.record({ session: text, position }), agent },
     { requiredKeys: ["from"] },
@@ -210,13 +297,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     },
     { requiredKeys: ["drop", "spans"] },
   ),
-  "session.chained": fc.record({
-    digest: fc.string({
-      unit: fc.constantFrom(..."0123456789abcdef".split("")),
-      minLength: 64,
-      maxLength: 64,
-    }),
-  }),
+  "session.chained": fc.record({ digest }),
   "session.redacted": joined(
     fc.record({
       ranges: fc.array(fc.record({ from: position, to: position }), { maxLength: 2 }),
@@ -239,7 +320,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "session.seen": fc.record({ by: fc.string(), turn: fc.nat() }),
   "session.metadata-set": fc.record({ metadata: object }),
   "session.approval-forgotten": fc.record({ toolName: text }),
-  "session.closed": reason,
+  "session.closed": joined(reason, fc.record({ digest }, { requiredKeys: [] })),
   "message.queued": joined(
     fc.record({
       id: text,
@@ -272,17 +353,13 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       limit: fc.constantFrom("time", "repetition", "stop-condition", "budget"),
       lastStep: fc.boolean(),
       condition: count,
+      budget,
     },
     { requiredKeys: ["turn", "limit", "lastStep"] },
   ),
   "turn.held": fc.record({
     turn: position,
-    budget: fc.record({
-      of: text,
-      unit: fc.constantFrom("tokens", "dollars"),
-      limit: position,
-      spent: position,
-    }),
+    budget,
   }),
   "turn.allowed": joined(
     fc.record({ turn: position, dollars: position, tokens: position }, { requiredKeys: ["turn"] }),
@@ -305,6 +382,13 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
         "out-of-budget",
       ),
       error,
+      output: fc.oneof(
+        fc.record(
+          { value: json, repaired: fc.constant(true as const) },
+          { requiredKeys: ["value"] },
+        ),
+        fc.record({ error }),
+      ),
     },
     { requiredKeys: ["turn", "reason"] },
   ),
@@ -314,10 +398,15 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     attempt: position,
     model: modelName,
     promptDigest: text,
-    estimate: fc.record({
-      tokens: count,
-      basis: fc.constantFrom("length" as const, "anchored" as const),
-    }),
+    estimate: fc.record(
+      {
+        tokens: count,
+        basis: fc.constantFrom("length" as const, "anchored" as const),
+        guessedTokens: count,
+        factor: position,
+      },
+      { requiredKeys: ["tokens", "basis"] },
+    ),
   }),
   "step.prepared": fc.record(
     {
@@ -337,6 +426,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
         { requiredKeys: [] },
       ),
       agentDigest: text,
+      parts: agentParts,
     },
     { requiredKeys: ["turn", "step"] },
   ),
@@ -378,6 +468,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       rawFinishReason: text,
       usage,
       response: fc.record({ id: text, modelId: text, timestamp: count }, { requiredKeys: [] }),
+      deferred: fc.array(text, { maxLength: 2 }),
       providerMetadata,
     },
     { requiredKeys: ["step", "finishReason", "usage", "response"] },
@@ -395,9 +486,9 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "part.text-start": block,
   "part.text-delta": joined(block, fc.record({ text })),
   "part.text-end": joined(block, fc.record({ citations: json }, { requiredKeys: [] })),
-  "part.reasoning-start": block,
-  "part.reasoning-delta": joined(block, fc.record({ text })),
-  "part.reasoning-end": block,
+  "part.reasoning-start": joined(block, dropped),
+  "part.reasoning-delta": joined(joined(block, fc.record({ text })), dropped),
+  "part.reasoning-end": joined(block, dropped),
   "part.tool-input-start": joined(
     block,
     fc.record(
@@ -426,9 +517,9 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   ),
   "part.source": object,
   "part.file": fc.oneof(file, fc.record({ data: fileReference, mediaType: text })),
-  "part.reasoning-file": file,
+  "part.reasoning-file": joined(file, dropped),
   "part.custom": fc.record({ kind: text, providerMetadata }, { requiredKeys: ["kind"] }),
-  "part.raw": fc.record({ rawValue: json }),
+  "part.raw": joined(fc.record({ rawValue: json }), dropped),
   "part.error": fc.record({ error }),
   "tool.approval-requested": joined(
     fc.record(
@@ -439,24 +530,27 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   ),
   "tool.approval-answered": joined(
     fc.record(
-      { ...ownCall, approved: flag, always: flag, content: object },
+      { ...ownCall, approved: flag, always: flag, content: object, by: text },
       { requiredKeys: ["step", "callId", "approved"] },
     ),
     reason,
   ),
   "tool.output-requested": fc.record({ ...ownCall, toolName: text }),
-  "tool.started": fc.record({ ...ownCall, toolName: text, attempt: position, effectId: text }),
+  "tool.started": fc.record(
+    { ...ownCall, toolName: text, attempt: position, effectId: text, child: text },
+    { requiredKeys: ["step", "callId", "toolName", "attempt", "effectId"] },
+  ),
   "tool.progressed": fc.record({ ...ownCall, output: json }),
   "tool.succeeded": fc.record({
     ...ownCall,
     output: json,
-    modelOutput: fc.record({
-      type: fc.constantFrom("text" as const, "error-text" as const),
-      value: text,
-    }),
+    modelOutput,
     by: text,
   }),
-  "tool.failed": fc.record({ ...ownCall, error, by: text }),
+  "tool.failed": fc.record(
+    { ...ownCall, error, modelOutput, by: text },
+    { requiredKeys: ["step", "callId", "error"] },
+  ),
   "tool.denied": joined(fc.record(ownCall), reason),
   "tool.skipped": fc.record({
     ...ownCall,
@@ -475,7 +569,19 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       calls: fc.array(fc.record({ ...ownCall, head: fc.nat(), tail: fc.nat() }), { maxLength: 3 }),
       savedTokens: count,
     }),
-    fc.record({ reader: text }, { requiredKeys: [] }),
+    fc.record(
+      {
+        inputs: fc.array(
+          fc.record(
+            { ...ownCall, texts: fc.nat(), asText: fc.constant(true as const) },
+            { requiredKeys: ["step", "callId", "texts"] },
+          ),
+          { maxLength: 2 },
+        ),
+        reader: text,
+      },
+      { requiredKeys: [] },
+    ),
   ),
   "context.media-omitted": fc.record({
     before: fc.integer({ min: 1 }),
@@ -517,39 +623,46 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     fc.record({ trigger: fc.constantFrom("asked", "limit", "overflow"), strategy: text }),
     by,
   ),
-  "context.compacted": fc.record({
-    strategy: text,
-    covers: fc.record({ from: position, to: position }),
-    summary: text,
-    beforeTokens: count,
-    afterTokens: count,
-    scale: fc.double({ min: 0.01, max: 9, noNaN: true }),
-  }),
-  "context.compaction-rejected": fc.record(
-    {
+  "context.compacted": joined(
+    fc.record({
       strategy: text,
-      why: fc.constantFrom("nothing-to-gain", "failed", "cancelled", "recovered"),
-      error,
-    },
-    { requiredKeys: ["strategy", "why"] },
+      covers: fc.record({ from: position, to: position }),
+      summary: text,
+      rung: fc.constantFrom("whole", "capped", "newest", "digest"),
+      beforeTokens: count,
+      afterTokens: count,
+      scale: fc.double({ min: 0.01, max: 9, noNaN: true }),
+    }),
+    cost,
   ),
-  "context.summary-rejected": fc.record(
-    {
-      strategy: fc.string(),
-      rung: fc.constantFrom("whole", "capped", "newest"),
-      why: fc.constantFrom("no-room", "overflow", "failed", "empty", "cut-off", "too-long"),
-      error,
-    },
-    { requiredKeys: ["strategy", "rung", "why"] },
+  "context.compaction-rejected": joined(
+    fc.record(
+      {
+        strategy: text,
+        why: fc.constantFrom("nothing-to-gain", "failed", "cancelled", "recovered"),
+        beforeTokens: count,
+        error,
+      },
+      { requiredKeys: ["strategy", "why"] },
+    ),
+    cost,
+  ),
+  "context.summary-rejected": joined(
+    fc.record(
+      {
+        strategy: fc.string(),
+        rung: fc.constantFrom("whole", "capped", "newest"),
+        why: fc.constantFrom("no-room", "overflow", "failed", "empty", "cut-off", "too-long"),
+        error,
+      },
+      { requiredKeys: ["strategy", "rung", "why"] },
+    ),
+    cost,
   ),
   "context.restored": fc.record({ position }),
   "context.overflowed": fc.record({ step: position, error }, { requiredKeys: ["step"] }),
   "blob.stored": fc.record({
-    sha256: fc.string({
-      unit: fc.constantFrom(..."0123456789abcdef".split("")),
-      minLength: 64,
-      maxLength: 64,
-    }),
+    sha256: digest,
     mediaType: text,
     bytes: count,
   }),
