@@ -85,7 +85,7 @@ describe("what a tool gives the model", () => {
     expect(sendableOutput(good)).toBe(good);
     const bad: ModelOutput = {
       type: "content",
-      value: [{ type: "file", mediaType: "image/png", data: { type: "url", url: "no" } }],
+      value: [{ type: "file", mediaType: "image/png", data: { type: "reference", reference: {} } }],
     };
     const sent = sendableOutput(bad);
     expect(sent).toMatchObject({ type: "error-text" });
