@@ -169,9 +169,9 @@ export async function storedBlobs(
   upTo: number,
 ): Promise<{ readonly position: number; readonly blobs: BlobsState }> {
   const { session: owner, positions } = await storedChunks(log, session, upTo);
-  const position = positions.at(-1) ?? 0;
-  const chunk = position === 0 ? undefined : await readChunk(log, owner, position);
-  return chunk === undefined
+  const position = positions.at(-1);
+  const chunk = position === undefined ? undefined : await readChunk(log, owner, position);
+  return position === undefined || chunk === undefined
     ? { position: 0, blobs: blobs.initial }
     : { position, blobs: chunk.blobs };
 }

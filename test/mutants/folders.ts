@@ -84,11 +84,14 @@ export const folders: Readonly<Record<string, Folder>> = {
     sources: ["state"],
     tests: [
       [
+        "state",
+        "studio/near-states",
         "runtime/external-results",
         "runtime/fork-snapshots",
         "runtime/inbox",
         "runtime/indexed-lists",
         "runtime/listing",
+        "runtime/projecting",
         "runtime/reading",
         "runtime/recovering",
         "runtime/rerunning",
