@@ -89,6 +89,15 @@ describe("the factor", () => {
     expect(factorOf(billed(misled, anchored(3), 1000 + 3 - 280))).toBe(factorOf(before));
   });
 
+  it("learns from a bill of just the double, and from none above it", () => {
+    const wide: FactorPrior = { factor: 1, spread: 1 };
+    const after = (billedTokens: number): number =>
+      factorOf(billed(calibration.initial, anchored(1000), 1000 + billedTokens), wide);
+    expect(after(2000)).toBeGreaterThan(1.5);
+    expect(after(500)).toBeLessThan(0.7);
+    for (const beyond of [2001, 499]) expect(after(beyond)).toBe(1);
+  });
+
   it("stays within half and double, whatever is billed", () => {
     const bills = fc.array(fc.tuple(fc.nat(100_000), fc.nat(1_000_000)), { maxLength: 30 });
     fc.assert(

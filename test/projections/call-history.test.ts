@@ -70,6 +70,31 @@ describe("a question", () => {
     ]);
   });
 
+  it("does not replace the one before it, when it is answered or lapses", () => {
+    const twice = [call("a"), asks("a"), answer("a", true), started("a"), asks("a")];
+    const [answered] = callsOf(...twice, answer("a", false));
+    expect(answered?.approvals).toMatchObject([
+      { attempt: 1, answer: { approved: true } },
+      { attempt: 2, again: true, answer: { approved: false } },
+    ]);
+    const [lapsed] = callsOf(...twice, succeeded("a"));
+    expect(lapsed?.approvals).toMatchObject([
+      { attempt: 1, answer: { approved: true } },
+      { attempt: 2, lapsed: first + 5 },
+    ]);
+  });
+
+  it("for an output ends with the call, which has the output that was given", () => {
+    const [part] = callsOf(call("a"), asksOutput("a"), succeeded("a", { by: "ann" }));
+    expect(part).toMatchObject({
+      outcome: { status: "succeeded", output: "Done." },
+      outputRequest: {
+        position: first + 1,
+        settled: { position: first + 2, at: timeAt(first + 2), by: "ann" },
+      },
+    });
+  });
+
   it("has no fields that were not told", () => {
     const [part] = callsOf(call("a"), asks("a"));
     expect(part?.outcome).toStrictEqual({ status: "awaiting-approval" });

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody, StoredUserPart } from "../../src/events/index.ts";
-import { promptDiff, type PromptDiff } from "../../src/projections/prompt-diff.ts";
+import { promptDiff, standingChanges, type PromptDiff } from "../../src/projections/prompt-diff.ts";
 import { asked, called, said, spent, stateOf, stepFinished, stepStarted } from "./session-of.ts";
 
 /** Between what was, and what was with more after it. */
@@ -259,5 +259,52 @@ describe("a message of a prompt", () => {
     const agent = { digest: "other", model: { provider: "p", modelId: "m" }, tools: [] };
     const diff = between(looked, [{ type: "session.configured", data: { agent } }]);
     expect(diff).toMatchObject({ agentChanged: true, cacheBreak: 0, changes: [] });
+  });
+});
+
+describe("what a prompt has beside its messages", () => {
+  const textOf = (text: string) => ({ digest: text, text });
+  const standing = (instructions: string, ...tools: readonly (readonly [string, string])[]) => ({
+    instructions: textOf(instructions),
+    tools: tools.map(([name, text]) => ({ name, ...textOf(text) })),
+  });
+  const before = standing("One.\nTwo.\nThree.\nFour.", ["a", "1"], ["b", "2"]);
+
+  it("is told by the lines between those that stay at the beginning and at the end", () => {
+    const lines = (text: string) =>
+      standingChanges(before, { ...before, instructions: textOf(text) });
+    const changed = (from: number, removed: readonly string[], added: readonly string[]) => [
+      { part: "instructions", kind: "changed", lines: { from, removed, added } },
+    ];
+    expect(lines("One.\nTwo.\nThree.\nFour.")).toEqual([]);
+    expect(lines("One.\n2.\nThree.\nFour.")).toEqual(changed(2, ["Two."], ["2."]));
+    expect(lines("One.\nTwo.\nTwo.\nThree.\nFour.")).toEqual(changed(3, [], ["Two."]));
+    expect(lines("Two.\nThree.\nFour.")).toEqual(changed(1, ["One."], []));
+    expect(lines("One.\nTwo.\nThree.")).toEqual(changed(4, ["Four."], []));
+    expect(lines("One.")).toEqual(changed(2, ["Two.", "Three.", "Four."], []));
+  });
+
+  it("is told by the tools that came, went, changed or stand in another order, and by the settings", () => {
+    const to = (...tools: readonly (readonly [string, string])[]) =>
+      standingChanges(before, { ...before, tools: standing("", ...tools).tools });
+    expect(to(["a", "1"])).toEqual([{ part: "tool", kind: "removed", name: "b" }]);
+    expect(to(["a", "1"], ["c", "3"], ["b", "2"])).toEqual([
+      { part: "tool", kind: "added", name: "c" },
+    ]);
+    expect(to(["b", "2"], ["a", "1"])).toEqual([
+      { part: "tools", kind: "reordered", before: ["a", "b"], after: ["b", "a"] },
+    ]);
+    expect(to(["a", "1"], ["b", "3"])).toEqual([
+      {
+        part: "tool",
+        kind: "changed",
+        name: "b",
+        lines: { from: 1, removed: ["2"], added: ["3"] },
+      },
+    ]);
+    const cold = { ...before, settings: { temperature: 0 } };
+    const hot = { ...before, settings: { temperature: 1 } };
+    expect(standingChanges(cold, hot)).toMatchObject([{ part: "settings", lines: { from: 2 } }]);
+    expect(standingChanges(before, hot)).toEqual([]);
   });
 });
