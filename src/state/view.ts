@@ -37,7 +37,7 @@ import {
   sessionApprovals,
   type Approval,
 } from "./approvals.ts";
-import { loadSessionSnapshot } from "./snapshot.ts";
+import { loadSessionSnapshot, EVENTS_PER_SNAPSHOT } from "./snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
 /** A session at a position: its state, its history, and the prompt that a step would send. @example const { history, queue }: SessionView = await session.view(); */
@@ -123,7 +123,18 @@ export async function readSessionState(
   session: string,
   position?: number,
 ): Promise<SessionState> {
-  let { state } = await loadSessionSnapshot(log, session, position);
+  const { state } = await loadSessionSnapshot(log, session, position);
+  return await foldOnwards(log, session, state, position);
+}
+
+/** Folds the events after a state, up to a position (default: the last). */
+async function foldOnwards(
+  log: EventLog,
+  session: string,
+  from: SessionState,
+  position?: number,
+): Promise<SessionState> {
+  let state = from;
   const range = position === undefined ? {} : { to: position };
   for await (const event of log.read(session, { from: state.position + 1, ...range })) {
     state = foldSession(state, event).state;
@@ -415,6 +426,10 @@ export async function diffSession(
   await checkPosition(log, session, before);
   await checkPosition(log, session, after);
   const one = await readSessionState(log, session, before);
-  const other = await readSessionState(log, session, after);
+  // What both share is compared by identity. A position far ahead has a nearer snapshot.
+  const isNear = after >= before && after - before < EVENTS_PER_SNAPSHOT;
+  const other = isNear
+    ? await foldOnwards(log, session, one, after)
+    : await readSessionState(log, session, after);
   return { session, before, after, ...promptDiff(one, other) };
 }
