@@ -21,9 +21,14 @@ import { runs } from "../support/runs.ts";
 const budget: PlanBudget = { meter: meter(defaultEstimator, gpt), factor: 1, messageTokens: 4000 };
 const words = (count: number): string => "word ".repeat(count);
 
-/** One turn of some 210 tokens, which may do more than talk. */
-function turn(session: Session, name: string, act: (session: Session) => void = () => {}): void {
-  session.ask(`Question ${name}. ${words(100)}`);
+/** One turn of some 210 tokens, which may do more than talk, or ask for longer. */
+function turn(
+  session: Session,
+  name: string,
+  act: (session: Session) => void = () => {},
+  asked = 100,
+): void {
+  session.ask(`Question ${name}. ${words(asked)}`);
   session.start();
   act(session);
   session.start();
@@ -106,14 +111,17 @@ describe("byImportance", () => {
   it("finds no stretch that is as long and less important, whatever the scores", () => {
     fc.assert(
       fc.property(
-        fc.array(fc.nat(9), { minLength: 12, maxLength: 24 }),
+        // The questions differ in length: with equal ones, a range of the wrong messages has the right size.
+        fc.array(fc.tuple(fc.nat(9), fc.integer({ min: 100, max: 300 })), {
+          minLength: 12,
+          maxLength: 24,
+        }),
         fc.integer({ min: 800, max: 2000 }),
-        (points, keep) => {
+        (turns, keep) => {
           const session = new Session();
-          points.forEach((_, index) => {
-            turn(session, `${index}`);
-          });
-          const score = (one: { readonly turn: number }): number => points[one.turn - 1] ?? 0;
+          for (const [index, [, asked]] of turns.entries())
+            turn(session, `${index}`, undefined, asked);
+          const score = (one: { readonly turn: number }): number => turns[one.turn - 1]?.[0] ?? 0;
           const plan = byImportance({ keep, score }).plan(session.history, session.view, budget);
           if (plan === undefined) throw new Error("Nothing was planned.");
           const { units, tokens } = cuttable(session.history, session.view, budget);

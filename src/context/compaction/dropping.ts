@@ -80,7 +80,6 @@ export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy 
       const headTokens = options.headTokens ?? kept / 4;
       const tail = keptWithin(prompt, options.tailTokens ?? kept - headTokens);
       const head = headEnd(prompt, headTokens, (budget?.windowTokens ?? Infinity) / 2);
-      if (head >= tail) return undefined;
       const hidden = prompt.units
         .slice(head, tail)
         .flatMap(({ items }) => items)
