@@ -1,7 +1,7 @@
 /** The calls of a provider whose results come in a later step: the turn continues while one waits. */
 
 import { expect, it } from "vitest";
-import { deferredCalls } from "../../src/projections/index.ts";
+import { deferredCalls, outputOf } from "../../src/projections/index.ts";
 import { Session } from "../context/session.ts";
 
 const waiting = ({ history, view }: Session, isDeferring = true): readonly string[] =>
@@ -77,4 +77,17 @@ it("are none that the next prompt leaves out", () => {
   session.start();
   session.say("Well.");
   expect(waiting(session)).toEqual([]);
+});
+
+it("leave a step with effects whose outcome only the provider knows, until their results come", () => {
+  const session = asked();
+  session.start();
+  const { step } = session;
+  expect(outputOf(session.history, step)).toBe("nothing");
+  session.say("I look.");
+  expect(outputOf(session.history, step)).toBe("words");
+  session.ownCall("one");
+  expect(outputOf(session.history, step)).toBe("effects");
+  session.ownResult("one");
+  expect(outputOf(session.history, step)).toBe("words");
 });

@@ -42,6 +42,16 @@ function restored(position: number): EventBody {
   return { type: "context.restored", data: { position } };
 }
 
+it("says that a message gave way to a reduction that a provider's refusal asked for", () => {
+  const before = [...looked, stepStarted(2)];
+  const reduced: EventBody = {
+    type: "context.reduced",
+    data: { step: 2, rung: "newest-only", to: before.length },
+  };
+  const reasons = between(before, [reduced]).changes.map(({ kind, why }) => `${kind}: ${why}`);
+  expect(reasons).toEqual(["removed: reduced", "removed: reduced", "added: reduced"]);
+});
+
 describe("a message of a prompt", () => {
   it("is new when it was said in between, and all that was cached still fits", () => {
     const diff = between(looked, [stepStarted(2), ...said("Found.")]);

@@ -91,3 +91,25 @@ it("turns a summary of before into text, and sends one that was written since", 
   compact("What was.");
   expect(JSON.stringify(prompt(session))).toContain("What was.");
 });
+
+it.each([
+  ["invalid-request", false],
+  ["unknown", false],
+  ["overloaded", true],
+] as const)("was in vain if the step fails as %s: it is kept: %s", (kind, isKept) => {
+  const session = answered();
+  reduce(session, "newest-only");
+  const error = { name: "Error", message: "No." };
+  const usage = { basis: "estimated", inputTokens: 1, outputTokens: 0 } as const;
+  session.record({ type: "step.failed", data: { step: session.step, kind, error, usage } });
+  expect(JSON.stringify(prompt(session)).includes("First.")).toBe(!isKept);
+});
+
+it("makes the text once, so that later prompts share it", () => {
+  const session = answered();
+  reduce(session, "as-text");
+  const [first] = promptMessages(session.history, session.view);
+  session.finish();
+  session.ask("Third.");
+  expect(promptMessages(session.history, session.view)[0]).toBe(first);
+});
