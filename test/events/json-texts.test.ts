@@ -1,7 +1,7 @@
 /** Texts that may be JSON: `null` is JSON, and no failure to read it. */
 
 import { expect, it } from "vitest";
-import { jsonOrText, parsedJson } from "../../src/events/index.ts";
+import { jsonOrText, parsedJson, plainJson } from "../../src/events/index.ts";
 
 it.each([
   ["null", null, null],
@@ -14,4 +14,10 @@ it.each([
 ] as const)("%s", (text, parsed, orText) => {
   expect(parsedJson(text)).toEqual(parsed);
   expect(jsonOrText(text)).toEqual(orText);
+});
+
+it("leaves out what an object has no value for, as JSON does, and takes no object with a function", () => {
+  expect(plainJson({ a: undefined, b: { c: undefined } })).toEqual({ b: {} });
+  expect(plainJson({ a: () => 1 })).toBeUndefined();
+  expect(plainJson({ toJSON: 1 })).toBeUndefined();
 });

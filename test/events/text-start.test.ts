@@ -2,7 +2,7 @@
 
 import { assert, nat, property, string } from "fast-check";
 import { expect, it } from "vitest";
-import { cutShort, textStart } from "../../src/events/index.ts";
+import { cutShort, textStart, visibleWord } from "../../src/events/index.ts";
 
 it("is the beginning of the text, as long as asked for, without half a pair", () => {
   assert(
@@ -22,4 +22,10 @@ it("says by its last letter that there was more", () => {
     "abc…",
     "ab…",
   ]);
+});
+
+it("quotes a name whose line ends or invisible characters could forge a sentence, and no other", () => {
+  expect(visibleWord("read file é")).toBe("read file é");
+  for (const name of ["a\nb", "a\u2028b", "a\u2029b", "a\u200bb", "\u001b[2J"])
+    expect(visibleWord(name)).toBe(JSON.stringify(name));
 });

@@ -58,7 +58,14 @@ export const folders: Readonly<Record<string, Folder>> = {
     tests: [
       ["context"],
       recordings,
-      ["corpus/estimates", "runtime/compacting", "runtime/overflowing", "runtime/unsent-messages"],
+      [
+        "corpus/estimates",
+        "runtime/compacting",
+        "runtime/overflowing",
+        "runtime/unsent-messages",
+        "bill",
+        "runtime/bill",
+      ],
     ],
   },
   events: {
