@@ -1,7 +1,11 @@
 /** Which outputs of tools a prompt can contain: each field that the AI SDK reads is checked. */
 import { describe, expect, it } from "vitest";
 import type { ModelOutput } from "../../src/events/catalogue/tool-events.ts";
-import { outputFault, sendableOutput } from "../../src/events/checks/content-fault.ts";
+import {
+  contentFault,
+  outputFault,
+  sendableOutput,
+} from "../../src/events/checks/content-fault.ts";
 
 const providerOptions = { openai: { a: 1 } };
 const reference = { openai: "file-1" };
@@ -90,5 +94,52 @@ describe("what a tool gives the model", () => {
     const sent = sendableOutput(bad);
     expect(sent).toMatchObject({ type: "error-text" });
     expect(sendableOutput(bad)).toBe(sent);
+  });
+});
+
+const badMetadata = { openai: 1 };
+/** As a program without types may give them. */
+const bad: readonly (readonly [object, string])[] = [
+  [
+    {
+      type: "tool.succeeded",
+      data: {
+        step: 1,
+        callId: "c",
+        output: 1,
+        modelOutput: { type: "content", value: [{ type: "text" }] },
+      },
+    },
+    "what the tool gives the model is not valid",
+  ],
+  [
+    {
+      type: "message.queued",
+      data: {
+        id: "m",
+        delivery: "steer",
+        content: [{ type: "text", text: "a", providerOptions: badMetadata }],
+      },
+    },
+    "its `providerOptions` are not all objects",
+  ],
+  [
+    { type: "part.text-start", data: { id: "b", providerMetadata: badMetadata } },
+    "its `providerMetadata` are not all objects",
+  ],
+];
+
+describe("an event that no prompt can contain", () => {
+  it.each(bad)("is named: %j", (event, fault) => {
+    // @ts-expect-error Not what the types allow.
+    expect(contentFault(event)).toContain(fault);
+  });
+
+  it("is no event of a program, and none without options that a provider would read", () => {
+    const own = { type: "app.seen", data: { providerMetadata: badMetadata } } as const;
+    expect(contentFault(own)).toBeUndefined();
+    expect(contentFault({ type: "part.text-start", data: { id: "b" } })).toBeUndefined();
+    const good = { id: "b", providerMetadata: { openai: { a: 1 } } };
+    expect(contentFault({ type: "part.text-start", data: good })).toBeUndefined();
   });
 });

@@ -21,3 +21,14 @@ it("leaves out what an object has no value for, as JSON does, and takes no objec
   expect(plainJson({ a: () => 1 })).toBeUndefined();
   expect(plainJson({ toJSON: 1 })).toBeUndefined();
 });
+
+it("has one zero, and keeps a field named `__proto__` as one that can be listed and changed", () => {
+  expect(Object.is(plainJson(-0), 0)).toBe(true);
+  const copy = plainJson(JSON.parse('{"__proto__":1}'));
+  expect(Object.getOwnPropertyDescriptor(copy, "__proto__")).toEqual({
+    value: 1,
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  });
+});
