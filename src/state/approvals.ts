@@ -114,9 +114,13 @@ function approvalOf(
 /** The steps of all branches of a session that call tools, newest first. */
 function* stepsNewestFirst({ history, boundaries }: SessionState): Generator<StepItem> {
   const { open } = history;
+  const { items } = boundaries;
   if (open !== undefined) yield open;
-  for (const item of boundaries.items.toReversed())
-    if (item.kind === "step" && item.parts.some(({ kind }) => kind === "call")) yield item;
+  // Not a reversed copy: most readers stop after a few steps of a long history.
+  for (let index = items.length - 1; index >= 0; index--) {
+    const item = items[index];
+    if (item?.kind === "step" && item.parts.some(({ kind }) => kind === "call")) yield item;
+  }
 }
 
 /** The session that recorded an event. A fork asks again what it inherits unanswered. */

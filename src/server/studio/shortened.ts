@@ -26,7 +26,7 @@ export async function* mergedEvents(
     if (run?.takes(event) === true) continue;
     if (run !== undefined) yield run.merged();
     run = undefined;
-    if (textOf(event) === undefined) yield { event };
+    if (deltaText(event) === undefined) yield { event };
     else run = new Run(event);
   }
   if (run !== undefined) yield run.merged();
@@ -40,11 +40,11 @@ class Run {
   constructor(first: SessionEvent) {
     this.#first = first;
     this.#last = first;
-    this.#texts = [textOf(first) ?? ""];
+    this.#texts = [deltaText(first) ?? ""];
   }
 
   takes(event: SessionEvent): boolean {
-    const text = textOf(event);
+    const text = deltaText(event);
     if (text === undefined || blockOf(event) !== blockOf(this.#first)) return false;
     this.#texts.push(text);
     this.#last = event;
@@ -61,7 +61,8 @@ class Run {
   }
 }
 
-function textOf(event: SessionEvent): string | undefined {
+/** The text of a delta; undefined for other events. The page joins live deltas by it too. */
+export function deltaText(event: SessionEvent): string | undefined {
   switch (event.type) {
     case "part.text-delta":
     case "part.reasoning-delta":
@@ -79,7 +80,7 @@ function blockOf({ type, position, data }: SessionEvent): string {
   return `${type} ${id} ${"providerMetadata" in data ? position : ""}`;
 }
 
-function withText(event: SessionEvent, text: string): SessionEvent {
+export function withText(event: SessionEvent, text: string): SessionEvent {
   switch (event.type) {
     case "part.text-delta":
     case "part.reasoning-delta":

@@ -1,6 +1,7 @@
 /** The rows of a log: found by position, and joined as the server joins them. Pure. */
 
 import type { SessionEvent } from "../../../src/public/events.ts";
+import { deltaText, withText } from "../../../src/server/studio/shortened.ts";
 import type { Row } from "./types.ts";
 
 /** The index of the row with a position, or of the last one before it; -1 before the first. */
@@ -15,31 +16,10 @@ export function indexAt(rows: readonly Row[], position: number): number {
   return high;
 }
 
-/** The text of a delta; undefined for other events. */
-function deltaOf(event: SessionEvent): string | undefined {
-  switch (event.type) {
-    case "part.text-delta":
-    case "part.reasoning-delta":
-      return event.data.text;
-    case "part.tool-input-delta":
-      return event.data.delta;
-    default:
-      return undefined;
-  }
-}
-
-function withText(event: SessionEvent, text: string): SessionEvent {
-  if (event.type === "part.tool-input-delta")
-    return { ...event, data: { ...event.data, delta: text } };
-  if (event.type === "part.text-delta" || event.type === "part.reasoning-delta")
-    return { ...event, data: { ...event.data, text } };
-  return event;
-}
-
 /** The row with one more delta of its block; undefined if the event belongs to a row of its own. */
 export function joined(row: Row | undefined, event: SessionEvent): Row | undefined {
   if (row === undefined || row.event.type !== event.type) return undefined;
-  const [before, added] = [deltaOf(row.event), deltaOf(event)];
+  const [before, added] = [deltaText(row.event), deltaText(event)];
   if (before === undefined || added === undefined) return undefined;
   if ("providerMetadata" in event.data || "providerMetadata" in row.event.data) return undefined;
   if (!("id" in row.event.data && "id" in event.data && row.event.data.id === event.data.id))
@@ -56,7 +36,7 @@ export function joined(row: Row | undefined, event: SessionEvent): Row | undefin
 
 /** The event of a row with its text up to a position within it. */
 export function cutAt({ event, last }: Row, position: number): SessionEvent {
-  const text = deltaOf(event);
+  const text = deltaText(event);
   if (last === undefined || text === undefined || position >= last.position) return event;
   const deltas = last.lengths.slice(0, position - event.position + 1);
   return withText(
