@@ -34,7 +34,7 @@ export interface EditorLink extends Pick<AcpOptions, "mentionedFiles" | "report"
   readonly agent: AgentContext;
   /** Of the editor. */
   capabilities: ClientCapabilities;
-  /** Works on the store, and once more if the process that had it open has gone. */
+  /** Works on the store, and again if the process that had it open has gone. */
   readonly use: <Result>(work: (store: AcpStore) => Promise<Result>) => Promise<Result>;
   readonly tell: (sessionId: string, updates: readonly SessionUpdate[]) => Promise<void>;
   readonly readText: ReadText;

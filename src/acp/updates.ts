@@ -106,7 +106,7 @@ export function userUpdates(id: string, content: StoredUserContent): readonly Se
   }));
 }
 
-/** A picture whose bytes are at hand is shown; every other file is named. */
+/** A picture whose bytes are available is shown; every other file is named. */
 function fileBlock(
   file: Pick<Extract<HistoryPart, { readonly kind: "file" }>, "data" | "mediaType"> & {
     readonly filename?: string;

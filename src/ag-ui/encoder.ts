@@ -125,7 +125,7 @@ function encoded(
   return { state: { ...state, run: "ended" }, chunks: sent };
 }
 
-/** What a client knows of a session beside its messages. It sends it back with its next run: `turn` says what it has shown. */
+/** What a client knows of a session besides its messages. It sends it back with its next run: `turn` says what it has shown. */
 export type AgUiState = Pick<SessionSummary, "title" | "status" | "lastEnd"> & {
   /** The newest turn. */
   readonly turn: number;

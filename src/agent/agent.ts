@@ -244,7 +244,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
   };
 }
 
-/** What a request says of a tool beside its name, description and input schema. */
+/** What a request says of a tool besides its name, description and input schema. */
 function sentBeside(tool: ToolSet[string]): object {
   const { strict, inputExamples, providerOptions, deferLoading } = tool;
   const provided = tool.type === "provider" ? { id: tool.id, args: tool.args } : {};
@@ -290,7 +290,7 @@ async function jsonSchemaOf(name: string, tool: ToolSet[string]): Promise<unknow
   if (tool.type === "provider" || !isNoObject(toJson(made))) return made;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `\`${option}\` is no schema of an object, and models call tools with objects only: make the value a property of one.`,
+    `\`${option}\` is not a schema of an object, and models call tools with objects only: make the value a property of one.`,
     { details: { option } },
   );
 }

@@ -20,7 +20,7 @@ export interface PersonAnswer {
   /** The values of the form; empty for a login or an address. */
   readonly content: JsonObject;
   readonly by?: string;
-  /** What the tool gave `askPerson` beside the question. */
+  /** What the tool gave `askPerson` besides the question. */
   readonly state?: JsonValue;
 }
 

@@ -468,7 +468,7 @@ export class BillFold {
       ? blocks
       : this.#blocks(state, { ...view, compactions, prunings }, standing, model, request.turn);
     const tokens = isSame ? request.tokens : other.map((block) => Math.round(sizes.of(block)));
-    // What the bill has beside its blocks stays.
+    // What the bill has besides its blocks stays.
     const beside = usage.inputTokens - Math.round(sum(blocks.map((block) => sizes.of(block))));
     const inputTokens = isSame ? usage.inputTokens : Math.max(0, sum(tokens) + beside);
     const prompt = { blocks: other, tokens };

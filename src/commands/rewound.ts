@@ -26,7 +26,7 @@ export interface Rewound extends LeftTurns {
   readonly position: number;
   /** The position that the history and the prompt are those of. */
   readonly to: number;
-  /** What those turns cost, as far as prices are known. Absent where no agent is at hand. */
+  /** What those turns cost, as far as prices are known. Absent where no agent is available. */
   readonly cost?: Cost;
 }
 

@@ -261,7 +261,7 @@ class Experiment {
     if (kept !== undefined) return await this.#scored(job, kept);
     const made = await this.#run(job);
     const { stopped } = made.result;
-    // A run that ended for want of money, or failed, is made again.
+    // A run that ended because the money ran out, or failed, is made again.
     if (stopped === undefined || stopped.at === "miss")
       await results.append(name, "none", asResult(made.result, about));
     return made;

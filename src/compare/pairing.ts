@@ -1,7 +1,7 @@
 /**
  * Two lanes side by side, by turn and by step, and what differs in each, in sentences. Inputs and outputs are
  * compared as JSON; ids of calls, providers' metadata and the order of calls in one step are free. What differs
- * beside the messages (instructions, tools, settings, model) is said where it begins. Pure.
+ * besides the messages (instructions, tools, settings, model) is said where it begins. Pure.
  */
 
 import type { ModelMessage } from "ai";
@@ -23,7 +23,7 @@ import {
 
 /**
  * What may differ: `tool-descriptions` are descriptions and input schemas of tools, `text` what the model says
- * beside its calls.
+ * besides its calls.
  */
 export type PairAllowed = (typeof allowances)[number];
 

@@ -132,7 +132,7 @@ export async function resultIn(
   return found;
 }
 
-/** What a run did beside what was recorded. */
+/** What a run did besides what was recorded. */
 export function sideBySide(
   recorded: Lane,
   candidate: Lane,

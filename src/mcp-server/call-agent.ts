@@ -247,7 +247,7 @@ function wordsOf({ toolName, input, question }: Approval): string {
 
 type Form = readonly [Approval, ElicitRequestFormParams];
 
-/** Nothing for what is no form that a client can show. An approval is a form without fields. */
+/** Nothing for what is not a form that a client can show. An approval is a form without fields. */
 function formFor(approval: Approval): readonly Form[] {
   const { toolName, input, question } = approval;
   const isForm = question?.kind === "form";

@@ -248,7 +248,7 @@ export class RunningServer {
     return Math.min(this.#server.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS, LONGEST_TIMEOUT_MS);
   }
 
-  /** What `use` returns; once more when a person has logged in, if that is needed. */
+  /** What `use` returns; again when a person has logged in, if that is needed. */
   async #connected<Result>(use: Use<Result>, ask: AskPerson | undefined): Promise<Result> {
     this.#uses += 1;
     this.#idle?.[Symbol.dispose]();
@@ -271,7 +271,7 @@ export class RunningServer {
     }
   }
 
-  /** Once more on a new session if the server has forgotten this one. */
+  /** Again on a new session if the server has forgotten this one. */
   async #inSession<Result>(use: Use<Result>): Promise<Result> {
     const connection = await this.#connection();
     try {
@@ -528,7 +528,7 @@ export class RunningServer {
 
 const UNKNOWN_OUTCOME = "The call may have taken effect. Check before you repeat it.";
 
-/** What ends an attempt of a call, and is no failure of the server. */
+/** What ends an attempt of a call, and is not a failure of the server. */
 function needsPerson(error: unknown): boolean {
   return error instanceof LoginNeeded || AskedPerson.is(error);
 }

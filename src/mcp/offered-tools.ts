@@ -169,7 +169,7 @@ function agentTool(offered: OfferedTool, call: CallTool): ToolSet[string] {
   return needsApproval ? { ...made, needsApproval } : made;
 }
 
-/** What the runtime tells a tool of its call, beside the AI SDK's options. */
+/** What the runtime tells a tool of its call, besides the AI SDK's options. */
 const surroundingsSchema = z.object({
   turnlog: z.object({
     session: z.string(),

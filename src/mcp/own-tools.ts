@@ -1,4 +1,4 @@
-/** Tools that a server is given beside its own: a login, and what reads its resources and prompts. */
+/** Tools that a server is given besides its own: a login, and what reads its resources and prompts. */
 
 import { z } from "zod";
 import type { AskPerson, ListedTool, McpServer, RunningCall } from "./mcp-options.ts";

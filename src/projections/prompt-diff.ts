@@ -81,7 +81,7 @@ export interface PromptDiff {
   readonly changes: readonly PromptChange[];
   /** Whether model, instructions or tool definitions differ. */
   readonly agentChanged: boolean;
-  /** What differs beside the messages. */
+  /** What differs besides the messages. */
   readonly standing: readonly StandingChange[];
   /** The first message, by its index in `after`, that a cache of `before` does not fit; absent if all fits. */
   readonly cacheBreak?: number;
@@ -314,9 +314,9 @@ function countOf(counts: ReadonlyMap<number, number>, item: HistoryItem | undefi
   return item?.kind === "step" ? (counts.get(item.step) ?? 0) : 0;
 }
 
-// What differs between two prompts beside their messages, and in which lines. Pure.
+// What differs between two prompts besides their messages, and in which lines. Pure.
 
-/** A difference beside the messages. A part without texts is one of an earlier release: only its digest differs. */
+/** A difference besides the messages. A part without texts is one of an earlier release: only its digest differs. */
 export type StandingChange =
   | {
       readonly part: "instructions" | "tool" | "settings";

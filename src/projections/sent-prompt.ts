@@ -43,7 +43,7 @@ export interface SentPrompt {
   readonly messages: readonly ModelMessage[];
 }
 
-/** What a prompt has beside its messages. */
+/** What a prompt has besides its messages. */
 export type StandingPrompt = Omit<SentPrompt, "messages">;
 
 interface Source {

@@ -1,5 +1,5 @@
 /**
- * What requests have beside their messages: the agent that the log names last, and the texts of instructions,
+ * What requests have besides their messages: the agent that the log names last, and the texts of instructions,
  * tools and settings by their digests. The runtime records texts by it; views, diffs and bills show them.
  */
 

@@ -104,7 +104,7 @@ export class CandidateLane implements StageLane {
     this.#pairs = new CallPairs(options.events, options.same);
     this.#runs = recordedRuns(options.events);
     this.#calls = recordedCalls(options.events);
-    // What a prompt has beside its messages is the candidate's own.
+    // What a prompt has besides its messages is the candidate's own.
     for (const { position, type } of options.events)
       if (type.startsWith("prompt.") || type === "step.prepared") options.order.happened(position);
   }

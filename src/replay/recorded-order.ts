@@ -88,7 +88,7 @@ export class RecordedOrder implements ReplayPace {
     this.#position = next - 1;
   }
 
-  /** Keeps the replay from ending for want of events while something takes real time. */
+  /** Keeps the replay from ending because no event comes while something takes real time. */
   async during<Value>(work: PromiseLike<Value>): Promise<Value> {
     this.#held += 1;
     try {

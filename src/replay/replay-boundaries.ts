@@ -145,7 +145,7 @@ function boundaryEnd(events: readonly SessionEvent[], position: number): Session
 }
 
 /**
- * What a prompt has beside its messages, if it comes next: earlier releases recorded none, and the agent may have
+ * What a prompt has besides its messages, if it comes next: earlier releases recorded none, and the agent may have
  * others.
  */
 export function recordedTexts(

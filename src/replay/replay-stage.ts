@@ -322,7 +322,7 @@ class RecordedOutputs {
       parseCompleteOutput: async ({ text }) => {
         await this.#ready(end.position);
         if (!this.#order.agrees) return parsed(text, output);
-        // It is read once more, as it was then.
+        // It is read again, as it was then.
         if (output?.repaired === true) JSON.parse(text);
         return outcomeOf(output);
       },

@@ -202,7 +202,7 @@ export class RouteHandler {
     };
   }
 
-  /** A file of a session that a request names beside its own. */
+  /** A file of a session that a request names besides its own. */
   async #blob(request: Request, session: string, digest: string): Promise<Uint8Array> {
     const asked = { action: "read", session, audience: "user" } as const;
     const grant = await this.#permissions.of(request, asked);

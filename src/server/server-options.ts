@@ -146,7 +146,7 @@ export interface ServerOptions {
   /** Whether pages of `origins` may send their cookies. Default: false. */
   readonly credentials?: boolean;
   /**
-   * Headers that pages of `origins` may send beside those of the protocol, such as `x-csrf-token`. Default: none.
+   * Headers that pages of `origins` may send besides those of the protocol, such as `x-csrf-token`. Default: none.
    */
   readonly allowHeaders?: readonly string[];
   /**
@@ -162,7 +162,7 @@ export interface ServerOptions {
   /** What clients of the audience `user` are shown. */
   readonly users?: UserView;
   /**
-   * Reads the fields that a page sends with a message beside those of the AI SDK, as by `sendMessage(message,
+   * Reads the fields that a page sends with a message besides those of the AI SDK, as by `sendMessage(message,
    * { body })`. What it returns is recorded with the message, so the turn has it in every process and after a
    * restart. Default: such fields are refused.
    * @param body - The fields of the page: check them, and take nothing about the user from them

@@ -33,7 +33,7 @@ export interface KeptState {
 
 const chunkName = (position: number): string => `${SNAPSHOT_NAME}@${position}`;
 
-/** A state without its position, and without what a chunk has beside its rest. */
+/** A state without its position, and without what a chunk has besides its rest. */
 interface StoredState extends Omit<ProjectedState, "blobs"> {
   readonly machine: MachineState;
   readonly boundaries: Pick<SessionState["boundaries"], "from">;

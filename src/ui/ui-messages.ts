@@ -39,7 +39,7 @@ export interface UIMessagesState {
   readonly reply?: OpenMessage;
   /** The active branch, by its id. */
   readonly branch: number;
-  /** What pages show of accepted messages beside their content, by id. */
+  /** What pages show of accepted messages besides their content, by id. */
   readonly about: ChunkedRecord<MessageAbout>;
 }
 

@@ -1,4 +1,4 @@
-/** A reply that ends as it should and says nothing: the model is asked once more, and a silent end is marked. */
+/** A reply that ends as it should and says nothing: the model is asked again, and a silent end is marked. */
 
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { isStepCount, tool } from "ai";

@@ -233,7 +233,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 interface LoggedCall {
   readonly messages: readonly unknown[];
-  /** The system prompt beside the messages. */
+  /** The system prompt besides the messages. */
   readonly system: unknown;
   /** The messages of the response; none without one. */
   readonly reply: readonly unknown[];

@@ -131,7 +131,7 @@ const signs: Readonly<Record<PromptChange["kind"], readonly [string, Style]>> = 
   changed: ["~", "yellow"],
 };
 
-/** What differs beside the messages, with the lines that do. */
+/** What differs besides the messages, with the lines that do. */
 function standingLines(change: StandingChange, data: Channel): readonly string[] {
   if (change.part === "tools")
     return [

@@ -140,7 +140,7 @@ async function keptToken(file: string): Promise<string> {
 
 /**
  * The agent of a module, or the chat's, whose tools see a folder.
- * @throws UsageError for options of the chat's agent beside `--agent`
+ * @throws UsageError for options of the chat's agent besides `--agent`
  */
 export async function agentMaker(
   options: AgentChoice,
@@ -174,7 +174,7 @@ export interface ServedRuntime extends AsyncDisposable {
   readonly runtime: Runtime;
 }
 
-/** @throws UsageError if an agent is named beside a server: the server's own agent answers for its sessions */
+/** @throws UsageError if an agent is named besides a server: the server's own agent answers for its sessions */
 export function assertOwnAgent({
   remote,
   agent,

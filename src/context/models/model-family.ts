@@ -25,7 +25,7 @@ export interface ModelFamily {
   readonly perReply: number;
   /** Whether the ids of parallel calls count as tokens. The id of a single call does not. */
   readonly readsCallIds: boolean;
-  /** Tokens that every prompt has beside its texts: a hidden preamble, the beginning of the reply. */
+  /** Tokens that every prompt has besides its texts: a hidden preamble, the beginning of the reply. */
   readonly perPrompt: number;
   /** Tokens around instructions. */
   readonly perInstructions: number;
@@ -33,7 +33,7 @@ export interface ModelFamily {
   readonly reasoning: ReasoningRule;
 }
 
-/** What a prompt with tools has beside their definitions. */
+/** What a prompt with tools has besides their definitions. */
 export interface ToolsRule {
   /** Tokens of the provider's own preamble about tools. */
   readonly preamble: number;

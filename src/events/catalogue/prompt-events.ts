@@ -1,4 +1,4 @@
-/** `prompt.*`: what requests have beside their messages. */
+/** `prompt.*`: what requests have besides their messages. */
 
 import { z } from "zod";
 import { digestSchema } from "../values/blob-measures.ts";

@@ -54,7 +54,7 @@ export interface ToolFamily {
     readonly reason?: string;
     /** What the call itself asks: it had begun to run, and ended this attempt by asking. */
     readonly question?: CallQuestion;
-    /** What the next attempt of the call is given back, beside the answer. */
+    /** What the next attempt of the call is given back, besides the answer. */
     readonly state?: JsonValue;
   };
   /** A person, or a standing answer, decided about a call. */

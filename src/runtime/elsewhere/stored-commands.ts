@@ -75,7 +75,7 @@ export async function changeStored<Result>(
     try {
       return await change(id);
     } finally {
-      // Else the next process would execute it again.
+      // Otherwise the next process would execute it again.
       await inbox.answer(session, id, {});
     }
   };

@@ -22,7 +22,7 @@ export type RefusalCause = "media" | "history" | "setup" | "unclear";
 
 /** Each row is a wording, with an example and where it was reported. The first that matches decides. */
 const rows: readonly (readonly [RefusalCause, RegExp])[] = [
-  // Fields of the request beside the conversation. Anthropic: "tools.3.custom.input_schema: …",
+  // Fields of the request besides the conversation. Anthropic: "tools.3.custom.input_schema: …",
   // "system: text content blocks must be non-empty", "max_tokens: 999999 > 64000"; OpenAI: "Invalid
   // 'tools[0].function.name'"; Google: "GenerateContentRequest.tools[0].function_declarations[0].name: …";
   // Bedrock: "#/toolConfig/tools/0/…" (API references).
@@ -179,7 +179,7 @@ const errorSchema = z.lazy(() =>
  */
 const unclearStatuses: readonly (number | undefined)[] = [undefined, 400, 422];
 
-/** Undefined for a failure that is no refusal of a request: a rate limit, an overload, a wrong key. */
+/** Undefined for a failure that is not a refusal of a request: a rate limit, an overload, a wrong key. */
 export function refusalCause(error: StoredError, kind: FailureKind): RefusalCause | undefined {
   const { name } = error;
   // The SDK throws some refusals itself, without a status.

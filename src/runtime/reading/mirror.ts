@@ -75,7 +75,7 @@ async function obey(session: Session, { type, args }: SessionCommand): Promise<v
   }
   throw new TurnlogError(
     "INVALID_INPUT",
-    `mirrorSession: ${JSON.stringify(type)} is no command of a session.`,
+    `mirrorSession: ${JSON.stringify(type)} is not a command of a session.`,
     { session: session.id, details: { option: "type" } },
   );
 }

@@ -334,7 +334,7 @@ export async function returnedMessages(
     if (known.has(message)) return message;
     const parsed = modelMessageSchema.safeParse(plainMessage(session, message));
     if (parsed.success) return parsed.data;
-    throw refused(`\`messages[${index}]\` is no message of the AI SDK`);
+    throw refused(`\`messages[${index}]\` is not a message of the AI SDK`);
   });
   assertSendable(messages);
   const change = messageChange(history, view, messages);

@@ -277,7 +277,7 @@ function answered(answers: Posted["resume"], view: SessionView): PostedMessage {
     if (asked === undefined) {
       const ids = view.outputRequests.map(({ callId, turn }) => `reply-${turn} ${callId}`);
       if (!ids.includes(`${reply} ${call}`))
-        throw refused(view, interruptId, "is no question of this session");
+        throw refused(view, interruptId, "is not a question of this session");
       return outputPart(call, payload, isGiven ? undefined : "The client did not run the tool.");
     }
     const { callId: toolCallId, question } = asked;

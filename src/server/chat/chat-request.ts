@@ -126,7 +126,7 @@ function sendOptions(
   return defined({ delivery, basedOn, ...by });
 }
 
-/** A message that the session has: the same once more, or its edit. */
+/** A message that the session has: the same again, or its edit. */
 async function sentAgain(
   call: ChatCall,
   session: Session,

@@ -183,7 +183,7 @@ async function* chunks(
   } catch (error) {
     const { code, detail } = problem(error);
     // The reply continues when the process starts again, or `authorize` works again: clients request a stream
-    // without `[DONE]` once more.
+    // without `[DONE]` again.
     if (code === "RUNTIME_CLOSED" || code === "SERVER_FAILED") return;
     yield { data: JSON.stringify({ type: "error", errorText: detail }) };
   }

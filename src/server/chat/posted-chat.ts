@@ -105,7 +105,7 @@ const dataPart = z.looseObject({
 const metadataOf = z.record(z.string(), z.json()).nullish();
 
 /**
- * The text and files of a user's message, and what pages show beside them.
+ * The text and files of a user's message, and what pages show besides them.
  * @throws TurnlogError `INVALID_INPUT` for parts of other kinds
  */
 export function contentOf(

@@ -76,7 +76,7 @@ function routeOf(first: Served, group: readonly Served[]): Route {
   });
 }
 
-/** @throws TurnlogError `INVALID_INPUT` for a text that is no id of a question */
+/** @throws TurnlogError `INVALID_INPUT` for a text that is not the ID of a question */
 function sessionNamedIn(field: string, id: string): string {
   const session = sessionOfAsked(id);
   if (session !== "") return session;

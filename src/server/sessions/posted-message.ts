@@ -68,7 +68,7 @@ function nameIn(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch (cause) {
-    throw new TurnlogError("INVALID_INPUT", `${segment} is no id of a session in a URL.`, {
+    throw new TurnlogError("INVALID_INPUT", `${segment} is not a session ID in a URL.`, {
       cause,
     });
   }

@@ -174,7 +174,7 @@ export function sessionRoutes(): readonly Route[] {
         if (cancel === "true") await allow("cancel");
         // A user could get back what a limit has counted.
         if (bill === "forget" && call.audience === "user") throw keptBill(session);
-        // Repeating a deletion says that there was one.
+        // A repeated deletion says that the session was deleted.
         if (!call.seesDeleted && (await runtime.log.revision(session)) === 0)
           throw absentSession(session);
         const options = defined({ forks, bill, ...(cancel === "true" && { cancel: true }) });

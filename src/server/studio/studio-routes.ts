@@ -179,7 +179,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       path: "/api/studio/sessions/{session}/diff",
       action: "read",
       summary:
-        "The difference between the prompts at two positions, long messages cut, and what the second has beside them; with `change`, that one whole.",
+        "The difference between the prompts at two positions, long messages cut, and what the second has besides them; with `change`, that one whole.",
       query: z.strictObject({
         before: numberQuery,
         after: numberQuery,

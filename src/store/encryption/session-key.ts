@@ -68,7 +68,7 @@ export class SessionKey {
     return new SessionKey(session, randomBytes(32), { positions });
   }
 
-  /** @throws TurnlogError `KEY_WRONG` where the text is no key of this session, `LOG_TOO_NEW` */
+  /** @throws TurnlogError `KEY_WRONG` where the text is not a key of this session, `LOG_TOO_NEW` */
   static parse(session: string, text: string): SessionKey {
     const stored = jsonOf(text);
     assertKnownFormat(`The key of session ${session}`, stored, FORMAT, { session });

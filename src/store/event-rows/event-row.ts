@@ -67,7 +67,7 @@ const knownRows = new WeakMap<
 >();
 
 /**
- * Reads the rows of events behind `revision`, which were made for a session that has yet to be written. Appended as
+ * Reads the rows of events behind `revision`, which were made for a session that is not written yet. Appended as
  * this list, the events need not be made into rows again.
  */
 export function eventsOfRows(

@@ -54,7 +54,7 @@ export function mentionOf(source: string): string {
 }
 
 const DROPPED = /\.(?:png|jpe?g|webp|gif|pdf)$/i;
-/** Characters. A longer text is no list of paths, and would take long to read as one. */
+/** Characters. A longer text is not a list of paths, and would take long to read as one. */
 const LONGEST_DROP = 8192;
 /** As a shell would read it. */
 const WORD = /(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g;
