@@ -130,7 +130,7 @@ describe("an agent's tool whose input is no object", () => {
   it("is refused, as no model could call it", async () => {
     const shout = tool({ inputSchema: z.string(), execute: (text: string) => text });
     await expect(prepareAgent({ model, tools: { shout } })).rejects.toThrow(
-      "`agent.tools.shout.inputSchema` is no schema of an object",
+      "`agent.tools.shout.inputSchema` is not a schema of an object",
     );
   });
 
