@@ -57,3 +57,51 @@ it("docs/terminal.md lists each variable of the environment that the command lin
   const listed = namesIn("docs/terminal.md", "Settings from the environment");
   expect(new Set(listed)).toEqual(used);
 });
+
+const UNITS = { MB: 1e6, GB: 1e9, MiB: 2 ** 20, minutes: 60_000 } as const;
+
+function isUnit(unit: string | undefined): unit is keyof typeof UNITS {
+  return unit !== undefined && unit in UNITS;
+}
+
+/** The product of a constant expression; NaN for anything else. */
+function valueOf(expression: string): number {
+  const factors = expression.split("*").map((factor) => factor.trim().replaceAll("_", ""));
+  return factors.reduce((product, factor) => product * Number(factor || Number.NaN), 1);
+}
+
+it("each option has the default number that its docstring says", () => {
+  const sources = new Map(globSync("src/**/*.ts", { cwd: root }).map((at) => [at, read(at)]));
+  const constants = [...sources.values()].flatMap((source) =>
+    [...source.matchAll(/const ([A-Z][A-Z_\d]+)(?:: number)? = ([^;]+);/g)].map(
+      ([, name = "", value = ""]) => [name, valueOf(value)] as const,
+    ),
+  );
+  const told: string[] = [];
+  const wrong: string[] = [];
+  for (const [at, source] of sources) {
+    const [, module = ""] = at.split("/");
+    const code = [...sources].flatMap(([other, own]) =>
+      other.startsWith(`src/${module}/`) ? [own] : [],
+    );
+    const options = /\/\*\*((?:(?!\*\/)[^])*?)\*\/\s*readonly (\w+)\?:/g;
+    for (const [, text = "", name = ""] of source.matchAll(options)) {
+      const [, digits = "", unit] = /Default: (\d[\d,]*)(?: (\w+))?/.exec(text) ?? [];
+      // A status of HTTP, and a default that depends on the agent's other settings.
+      if (digits === "" || name === "absent" || name === "maxSteps") continue;
+      const number = Number(digits.replaceAll(",", "")) * (isUnit(unit) ? UNITS[unit] : 1);
+      const named = constants.flatMap(([constant, value]) => (value === number ? [constant] : []));
+      const forms = [String(number), number.toLocaleString("en").replaceAll(",", "_"), ...named];
+      const taking = (what: string): RegExp =>
+        new RegExp(`\\b${name}\\b[^;\\n]{0,60}?(?:=|:|\\?) (?:${what})\\b`);
+      // Another file of the module may pass a value of its own.
+      const own = source.replaceAll(/^\s*\*.*$/gm, "");
+      const places = taking("[\\d_]+|[A-Z][A-Z_]+").test(own) ? [own] : code;
+      told.push(name);
+      if (!places.some((one) => taking(forms.join("|")).test(one)))
+        wrong.push(`${at}: ${name} ${digits}`);
+    }
+  }
+  expect(told.length).toBeGreaterThan(30);
+  expect(wrong).toEqual([]);
+});
