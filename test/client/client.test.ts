@@ -85,6 +85,37 @@ describe("a request", () => {
     await expect(client.session("s").view()).rejects.toMatchObject({ code });
   });
 
+  it("that the program's own `fetch` refuses says why", async () => {
+    const refuse = () => Promise.reject(new TurnlogError("FORBIDDEN", "Not from this page."));
+    const client = createClient({ baseUrl: "http://server.test", fetch: refuse });
+    await expect(client.session("s").view()).rejects.toMatchObject({
+      code: "FORBIDDEN",
+      message: "Not from this page.",
+    });
+  });
+
+  it("is not redirected unless it only reads: the other address would get no body", async () => {
+    const redirected = () =>
+      Object.defineProperties(Response.json({ position: 3 }, { headers: protocol }), {
+        redirected: { value: true },
+        url: { value: "http://other.test/login" },
+      });
+    const client = clientOf(new ScriptedServer(redirected));
+    await expect(client.session("s").send("Hi")).rejects.toMatchObject({
+      code: "SERVER_FAILED",
+      message: expect.stringContaining("redirected to http://other.test"),
+    });
+    expect(await client.session("s").view()).toEqual({ position: 3 });
+  });
+
+  it("for a file asks for files of sessions only", async () => {
+    const server = new ScriptedServer(json({}));
+    await expect(clientOf(server).blob("/api/bill")).rejects.toMatchObject({
+      code: "INVALID_INPUT",
+    });
+    expect(server.paths).toEqual([]);
+  });
+
   it("needs options that are known", () => {
     // @ts-expect-error -- unknown
     expect(() => createClient({ baseUrl: "", url: "x" })).toThrow(/`url` is unknown/);

@@ -31,6 +31,21 @@ describe("sessions over HTTP", () => {
     expect((await ask("/api/sessions/s", { method: "DELETE" })).status).toBe(200);
     const gone = await ask("/api/sessions/s");
     expect([gone.status, await gone.json()]).toMatchObject([410, { code: "SESSION_DELETED" }]);
+    expect(await json("/api/sessions/s", { method: "DELETE" })).toMatchObject({ repeated: true });
+  });
+
+  it("get a text that is sent alone as a text, and a named one as the part that it is", async () => {
+    await using open = await serving(saying("One.", "Two."));
+    const { json, runtime } = open;
+    await open.ask("/api/sessions", { body: { id: "s" } });
+    const named = { type: "text", text: "Hi", filename: "a.txt" };
+    await json("/api/sessions/s/queue", { body: { message: [{ type: "text", text: "Hi" }] } });
+    await json("/api/sessions/s/queue", { body: { message: [named] } });
+    const events = await Array.fromAsync(runtime.log.read("s"));
+    const contents = events.flatMap(({ type, data }) =>
+      type === "message.queued" ? [data.content] : [],
+    );
+    expect(contents).toEqual(["Hi", [named]]);
   });
 
   it("are listed a page at a time, by prefix and by status", async () => {
