@@ -286,6 +286,17 @@ describe("the chunks of an event", () => {
   });
 });
 
+it.each([
+  ["text", '{"a": 1', '{"a": 1'],
+  ["json", '{"a": 1', { a: 1 }],
+] as const)("the streamed input of a call that is %s is shown as such", (encoding, text, input) => {
+  const { parts } = messageAfter(
+    { type: "tool-input-start", toolCallId: "c", toolName: "work", inputEncoding: encoding },
+    { type: "tool-input-delta", toolCallId: "c", inputTextDelta: text },
+  );
+  expect(parts).toMatchObject([{ state: "input-streaming", input }]);
+});
+
 describe("the citations of a text", () => {
   const url = { type: "source", sourceType: "url", id: "s1", url: "https://a.example", title: "A" };
   const file = { type: "source", sourceType: "document", id: "s2", mediaType: "text/plain" };

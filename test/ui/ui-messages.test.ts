@@ -6,7 +6,7 @@ import { scriptedModel } from "../../src/public/testing.ts";
 import { fromUIMessage, readUIMessages, uiMessageChunks, uiMessages } from "../../src/public/ui.ts";
 import { readUIMessageStream, tool } from "ai";
 import { z } from "zod";
-import type { UIMessagesState } from "../../src/ui/index.ts";
+import { messageVersions, type UIMessagesState } from "../../src/ui/index.ts";
 
 async function messagesOf(
   runtime: Runtime,
@@ -195,6 +195,29 @@ it("a reply that is asked for again is another answer to the same message", asyn
     ["reply-2", "a"],
   ]);
   expect(headId).toBe("reply-2");
+});
+
+it("messages that have other versions are named oldest first, each with the branches of all", async () => {
+  const texts = ["One.", "Two.", "Three.", "Four."];
+  await using runtime = await createRuntime({ memory: true, agent: agentOf(texts) });
+  const session = await runtime.session("s");
+  const ask = async (text: string, id: string) => (await session.send(text, { id })).result;
+  await ask("First", "a");
+  await (
+    await session.regenerate()
+  ).result;
+  await ask("Second", "b");
+  await (
+    await session.regenerate()
+  ).result;
+  const { initial, fold } = uiMessages({ session: "s" });
+  const events = await Array.fromAsync(runtime.log.read("s"));
+  const versions = messageVersions(events.reduce(fold, initial));
+  expect(versions.map(({ id, index }) => [id, index])).toEqual([
+    ["reply-2", 1],
+    ["reply-4", 1],
+  ]);
+  expect(versions.map(({ branches }) => branches.length)).toEqual([2, 2]);
 });
 
 describe("fromUIMessage", () => {
