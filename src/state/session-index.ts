@@ -121,9 +121,6 @@ class SessionIndex implements Disposable {
 
   async #build(): Promise<void> {
     if (this.#isBuilt) return;
-    // A failed build leaves places that may have changed since.
-    this.#places.clear();
-    this.#lists.clear();
     // Sessions that record events in the meantime are noted as changed, since they have no place yet.
     for await (const row of listSessions(this.#log, this.#keep)) {
       if (this.#isOver) return;

@@ -6,6 +6,7 @@ import { z } from "zod";
 import {
   createRuntime,
   openMemoryLog,
+  TurnlogError,
   type EventLog,
   type Runtime,
 } from "../../src/public/index.ts";
@@ -112,6 +113,29 @@ it("read the summaries of a page only, also with a filter that few sessions pass
   expect(page.map(({ session }) => session)).toEqual(["s39", "s38", "s37"]);
   expect(await namesOf(runtime.sessions({ limit: 1, after: page.at(-1) }))).toEqual(["s36"]);
   expect(read).toEqual(["s27", "s7", "s39", "s38", "s37", "s36"]);
+});
+
+it("are tried again after the log has failed, and show what has changed since", async () => {
+  await using log = await openMemoryLog();
+  const onChange = log.onChange?.bind(log);
+  let isBroken = false;
+  const failing = wrapLog(log, {
+    ...(onChange === undefined ? {} : { onChange }),
+    list: async function* (options) {
+      yield* log.list(options);
+      if (isBroken) throw new TurnlogError("LOG_FAILED", "The disk is gone.");
+    },
+  });
+  await using runtime = await createRuntime({ log: failing, agent, indexed });
+  for (const id of ["a", "b"]) await runtime.session(id, { metadata: { userId: 1 } });
+  const page = () => namesOf(runtime.sessions({ where: { userId: 1 } }));
+  isBroken = true;
+  await expect(page()).rejects.toMatchObject({ code: "LOG_FAILED" });
+  isBroken = false;
+  await (await runtime.session("a")).setMetadata({ userId: 2 });
+  await runtime.delete("b");
+  await runtime.session("c", { metadata: { userId: 1 } });
+  expect(await page()).toEqual(["c"]);
 });
 
 it("have metadata that fit the schema of the runtime", async () => {
