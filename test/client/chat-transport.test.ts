@@ -1,5 +1,6 @@
 /** What `useChat` gets from the transport: each chunk of a reply once, whatever becomes of connections. */
 
+import { setImmediate } from "node:timers/promises";
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { describe, expect, it } from "vitest";
 import { chatTransport, createClient } from "../../src/public/client.ts";
@@ -207,6 +208,9 @@ describe("a stop", () => {
       expect(server.paths).toEqual(["POST /api/chat"]);
     });
     const stopping = transport.stop("s");
+    // There is no turn to stop before the server has the message.
+    for (let tick = 0; tick < 5; tick++) await setImmediate();
+    expect(server.paths).toEqual(["POST /api/chat"]);
     answered.resolve();
     await stopping;
     expect(server.paths).toEqual(["POST /api/chat", "POST /api/chat/s/stop"]);

@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { waitFor } from "../../src/client/server-events.ts";
 import { createClient, type Client } from "../../src/public/client.ts";
 import { TurnlogError, type SessionEvent } from "../../src/public/index.ts";
 import { runs } from "../support/runs.ts";
@@ -127,6 +128,24 @@ describe("a request", () => {
     const { patienceMs, silenceMs } = createClient({ baseUrl: "" }).http;
     expect({ patienceMs, silenceMs }).toEqual({ patienceMs: 300_000, silenceMs: 45_000 });
   });
+});
+
+it("waits for half of its time at least, so that the clients of a server do not all return at once", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const random = vi.spyOn(Math, "random");
+  for (const [drawn, ms] of [
+    [0, 500],
+    [0.5, 750],
+  ] as const) {
+    random.mockReturnValue(drawn);
+    let isOver = false;
+    void waitFor(1_000, undefined).then(() => (isOver = true));
+    await vi.advanceTimersByTimeAsync(ms - 1);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isOver).toBe(true);
+  }
 });
 
 describe("each method passes on all that it is given", () => {

@@ -169,6 +169,8 @@ it("counts the tokens of sub-agents apart and together, and leaves its own figur
   await expect(Array.fromAsync(session.events({ subAgent: "other" }))).rejects.toMatchObject({
     code: "INVALID_INPUT",
   });
+  await runtime.delete(subAgents[0]?.session ?? "");
+  expect(await session.subAgents()).toMatchObject({ total: own, subAgents: [] });
 });
 
 it("is replayed from the record of its parent, and alone", async () => {
