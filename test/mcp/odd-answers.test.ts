@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mcpModelOutput } from "../../src/mcp/mcp-output.ts";
+import { callAnswer, mediaOf } from "../../src/mcp/mcp-result.ts";
 import { RunningServer } from "../../src/mcp/mcp-server.ts";
 import { temporaryFolder, type TemporaryFolder } from "../cli/temporary-folder.ts";
 import { ownServer, pidsIn } from "./own-servers.ts";
@@ -156,4 +157,20 @@ describe("an answer that nobody can make anything of", () => {
     }
     await server.close();
   });
+});
+
+it("a refusal that names an address asks a person to open it, be it one alone", () => {
+  const elicitations = [{ mode: "url", url: "https://example.com/login", message: "Log in." }];
+  const error = { code: -32_042, message: "Log in first.", data: { elicitations } };
+  expect(callAnswer({ jsonrpc: "2.0", id: 1, error })).toEqual({
+    kind: "asks",
+    why: "Log in first.",
+    questions: elicitations,
+  });
+});
+
+it("media of a kind that a later protocol names are media, where they say what they are", () => {
+  const video = { type: "video", data: "AAAA" };
+  expect(mediaOf({ ...video, mimeType: "video/mp4" })).toMatchObject({ mimeType: "video/mp4" });
+  expect(mediaOf(video)).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 /** MCP servers that die, hang, talk rubbish or are not there: calls fail, sessions go on. */
 
+import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { McpServer } from "../../src/mcp/index.ts";
 import { RunningServer } from "../../src/mcp/mcp-server.ts";
@@ -277,14 +278,47 @@ describe("the environment of a server", () => {
   it("has the basic variables and its own, and none of this process's tokens and keys", async () => {
     vi.stubEnv("TURNLOG_TEST_TOKEN", "secret");
     const ended = Promise.withResolvers<void>();
-    const script = 'echo "<$TURNLOG_TEST_TOKEN> <$OWN> <$HOME>"';
+    const script = 'echo "<$TURNLOG_TEST_TOKEN> <$OWN> <$HOME> <$LANG>"';
     const transport = new StdioTransport({
-      server: { command: "sh", args: ["-c", script], env: { OWN: "own" } },
+      server: { command: "sh", args: ["-c", script], env: { OWN: "own", LANG: "its" } },
       onEnd: ended.resolve,
     });
     await transport.start();
     await ended.promise;
     // What is no message of the protocol is kept for the error that tells of the end.
-    expect(transport.lastOutput).toBe(`<> <own> <${process.env["HOME"] ?? ""}>`);
+    expect(transport.lastOutput).toBe(`<> <own> <${process.env["HOME"] ?? ""}> <its>`);
+  });
+});
+
+describe("the pipes of a server", () => {
+  it("tell its last 2,000 characters where they are no messages", async () => {
+    const ended = Promise.withResolvers<void>();
+    const script = 'head -c 3000 /dev/zero | tr "\\0" x; echo end';
+    const transport = new StdioTransport({
+      server: { command: "sh", args: ["-c", script] },
+      onEnd: ended.resolve,
+    });
+    await transport.start();
+    await ended.promise;
+    expect(transport.lastOutput).toBe(`${"x".repeat(1996)}end`);
+  });
+
+  it("make a large message wait until the server reads it", async () => {
+    const transport = new StdioTransport({
+      server: { command: "sleep", args: ["600"] },
+      onEnd: () => {},
+    });
+    await transport.start();
+    let isSent = false;
+    const params = { text: "x".repeat(1_000_000) };
+    const sending = transport.send({ jsonrpc: "2.0", method: "note", params }).then(
+      () => (isSent = true),
+      // Its pipe breaks when the server is ended.
+      () => {},
+    );
+    for (let tick = 0; tick < 5; tick++) await setImmediate();
+    expect(isSent).toBe(false);
+    await transport.close();
+    await sending;
   });
 });
