@@ -21,6 +21,7 @@ describe("the type of content", () => {
     ["sound under one of its names", wav(1), "audio/x-wav", "audio/x-wav"],
     ["text that is called a picture", text, "image/png", "text/plain"],
     ["text of a kind", text, "text/csv", "text/csv"],
+    ["text of a kind, however it is written", text, " TEXT/CSV", "text/csv"],
     ["text that begins as pictures do", Buffer.from("BMW, a report"), "text/plain", "text/plain"],
     ["a picture that is called text", png(size), "text/plain", "image/png"],
     ["a document of letters that is called text", pdf(1), "text/plain", "application/pdf"],

@@ -11,6 +11,7 @@ import type { KnownBlob } from "../../src/projections/index.ts";
 import { SessionBlobs } from "../../src/media/blobs-of-session.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
+import { seededRandom } from "../support/random.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 const claude: ModelName = { provider: "anthropic", modelId: "claude-haiku-4-5" };
@@ -67,6 +68,18 @@ describe("a picture above the limits of a model", () => {
     const copy = await looked(await sent(content, known));
     expect(copy).toMatchObject({ width: 1568, height: 1307, format: "jpeg" });
     expect(copy.characters).toBeLessThanOrEqual(SCALED_CHARACTERS);
+  });
+
+  it("is not made larger where it has few pixels and too many bytes", async () => {
+    const size = { width: 1200, height: 1200 };
+    const { below } = seededRandom("noise");
+    const pixels = Buffer.from(Array.from({ length: 1200 * 1200 * 3 }, () => below(256)));
+    const content = await sharp(pixels, { raw: { ...size, channels: 3 } })
+      .png()
+      .toBuffer();
+    const known = { mediaType: "image/png", bytes: content.length, ...size };
+    expect(known.bytes).toBeGreaterThan(4_000_000);
+    expect(await looked(await sent(content, known))).toMatchObject({ ...size, format: "jpeg" });
   });
 
   it("is sent as a smaller copy where it has too many pixels, and a drawing stays PNG", async () => {
