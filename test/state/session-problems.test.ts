@@ -2,6 +2,10 @@
 
 import { expect, it } from "vitest";
 import { TurnlogError } from "../../src/events/index.ts";
+import { sessionSummary } from "../../src/projections/index.ts";
+import { openMemoryLog } from "../../src/public/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
+import { withQuestions } from "../../src/state/list.ts";
 import { problemOf } from "../../src/state/view.ts";
 
 it("names the code, the message and, if the error has one, the position", () => {
@@ -27,4 +31,22 @@ it("takes a failed read of one session as its problem, and rethrows one of the w
   expect(() => problemOf(closed)).toThrow(closed);
   const foreign = new TypeError("A slip.");
   expect(() => problemOf(foreign)).toThrow(foreign);
+});
+
+it("is said of a session that waits, too: what it waits for cannot be read", async () => {
+  const times = { createdAt: 1, updatedAt: 2 };
+  const row = {
+    ...sessionSummary.initial,
+    ...times,
+    session: "s",
+    revision: 9,
+    status: "awaiting-approval",
+  } as const;
+  const damaged = wrapLog(await openMemoryLog(), {
+    revision: () => Promise.resolve(9),
+    loadSnapshot: () =>
+      Promise.reject(new TurnlogError("LOG_DAMAGED", "It is damaged.", { session: "s" })),
+  });
+  const problem = { code: "LOG_DAMAGED", message: "It is damaged." };
+  expect(await withQuestions(damaged, row)).toEqual({ ...row, problem });
 });
