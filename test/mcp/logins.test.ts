@@ -141,6 +141,19 @@ describe("a call at a server that wants a login", () => {
       expect.stringContaining("scope=pay"),
     ]);
   });
+
+  it("keeps what was allowed before when it asks for more", async () => {
+    await using server = await loginServer();
+    const tokens = memoryKeys();
+    await using open = opened(server, { tokens });
+    await open.whoami("ann", "pay");
+    const about = { server: "own", account: "ann", url: server.url };
+    const login = new Login({ ...about, settings: { redirectUrl, tokens }, clock: Date.now });
+    const wider = login.widen("refund");
+    await expect(wider).rejects.toMatchObject({
+      url: expect.stringContaining("scope=pay+refund"),
+    });
+  });
 });
 
 describe("a token", () => {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mcpModelOutput } from "../../src/mcp/mcp-output.ts";
 import { callAnswer, mediaOf } from "../../src/mcp/mcp-result.ts";
+import { PendingRequests } from "../../src/mcp/pending-requests.ts";
 import { RunningServer } from "../../src/mcp/mcp-server.ts";
 import { temporaryFolder, type TemporaryFolder } from "../cli/temporary-folder.ts";
 import { ownServer, pidsIn } from "./own-servers.ts";
@@ -173,4 +174,14 @@ it("media of a kind that a later protocol names are media, where they say what t
   const video = { type: "video", data: "AAAA" };
   expect(mediaOf({ ...video, mimeType: "video/mp4" })).toMatchObject({ mimeType: "video/mp4" });
   expect(mediaOf(video)).toBeUndefined();
+});
+
+it("a list has the entries that can be used, with what is right of each", () => {
+  const pending = new PendingRequests();
+  pending.sent({ jsonrpc: "2.0", id: 1, method: "resources/list" });
+  const named = { uri: "file:///a", name: "a" };
+  const resources = [named, { uri: "file:///b", description: 7 }, { name: "nowhere" }];
+  const [answer] = pending.read({ jsonrpc: "2.0", id: 1, result: { resources, nextCursor: 7 } });
+  expect(answer).toMatchObject({ result: { resources: [named, { uri: "file:///b", name: "" }] } });
+  expect(answer).not.toHaveProperty("result.nextCursor", 7);
 });

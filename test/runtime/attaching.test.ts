@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { UserContent } from "ai";
 import { describe, expect, it } from "vitest";
+import { attachedName } from "../../src/media/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
@@ -12,6 +13,12 @@ import { png } from "../support/media.ts";
 
 /** The smallest PNG that there is: one pixel. */
 const pixel = png({ width: 1, height: 1 });
+
+it("a file is called by the last part of its path, or by its host", () => {
+  const names = ["/tmp/a:b.txt", "file:///tmp/a%20b.txt", "https://a.example/b/c.png?d=e"];
+  expect(names.map((name) => attachedName(name))).toEqual(["a:b.txt", "a b.txt", "c.png"]);
+  expect(attachedName(new URL("https://a.example/"))).toBe("a.example");
+});
 
 describe("a message with files", () => {
   it("gives the model an image as an image, text as text, and the words behind them", async () => {

@@ -135,3 +135,14 @@ it("a note about what was left stands behind the items that came back, also afte
   const back: EventBody = { type: "session.rewound", data: { to: position } };
   expect(stateOf(...before, ...turn(2), back).history.items).toEqual(history.items);
 });
+
+it("another agent begins another boundary, and a trim of what was billed is known to all of them", () => {
+  const { passed } = stateOf(created, ...turn(1), configured).boundaries;
+  expect(passed.at(-1)).toMatchObject({ agent: "one", to: first });
+  const thinned: EventBody = {
+    type: "session.thinned",
+    data: { drop: "reasoning", spans: [{ from: 1, to: 2 }], shown: true },
+  };
+  const after = stateOf(created, ...turn(1), ...turn(2), thinned).boundaries.passed;
+  expect(new Set(after.map(({ view }) => view.changed))).toEqual(new Set([second + 1]));
+});
