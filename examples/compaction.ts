@@ -29,9 +29,8 @@ await using runtime = await createRuntime({ memory: true, agent });
 const session = await runtime.session("rivers");
 
 for (const river of ["Danube", "Rhine", "Elbe", "Weser"]) {
-  await (
-    await session.send(`What is the ${river}?`)
-  ).result;
+  const turn = await session.send(`What is the ${river}?`);
+  await turn.result;
 }
 for await (const { type, data } of runtime.log.read("rivers")) {
   if (type !== "context.compacted") continue;

@@ -6,12 +6,10 @@ import { scriptedModel } from "turnlog/testing";
 const agent = { model: scriptedModel(["Ulm is on the Danube.", "Ulm is on the Rhine."]) };
 await using runtime = await createRuntime({ memory: true, agent });
 const session = await runtime.session("rivers");
-await (
-  await session.send("Where is Ulm?")
-).result;
-await (
-  await session.send("Are you sure?")
-).result;
+for (const question of ["Where is Ulm?", "Are you sure?"]) {
+  const turn = await session.send(question);
+  await turn.result;
+}
 
 // Find the place: the second answer was wrong.
 const events = await Array.fromAsync(runtime.log.read("rivers"));

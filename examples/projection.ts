@@ -27,9 +27,8 @@ const agent = {
 };
 await using runtime = await createRuntime({ memory: true, agent });
 const session = await runtime.session("traffic");
-await (
-  await session.send("Which color is it?")
-).result;
+const turn = await session.send("Which color is it?");
+await turn.result;
 const { state, position } = await session.project(calls);
 console.log(state);
 await session.rewind({ beforeTurn: 1 });

@@ -19,9 +19,8 @@ const close = db.prepare("DELETE FROM tickets WHERE ticket = ?");
 
 for (const [customer, about] of Object.entries({ ann: "an invoice", bob: "a parcel" })) {
   const session = await runtime.session(customer);
-  await (
-    await session.send(`I have a question about ${about}.`)
-  ).result;
+  const turn = await session.send(`I have a question about ${about}.`);
+  await turn.result;
   await session.append("app.opened", { ticket: `T-${customer}`, about });
 }
 const ann = await runtime.session("ann");

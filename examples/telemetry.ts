@@ -20,9 +20,9 @@ const telemetry = { integrations: [new OpenTelemetry({ tracer, enrichSpan: sessi
 
 const agent = { id: "greeter", model: scriptedModel(["Good morning."]), telemetry };
 await using runtime = await createRuntime({ memory: true, agent });
-await (
-  await (await runtime.session("greetings")).send("Hello.")
-).result;
+const session = await runtime.session("greetings");
+const turn = await session.send("Hello.");
+await turn.result;
 
 await provider.forceFlush();
 for (const { name, attributes } of exporter.getFinishedSpans())

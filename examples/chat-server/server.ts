@@ -49,6 +49,7 @@ if (typeof address === "object" && address !== null)
   console.log(`http://127.0.0.1:${address.port}`);
 
 process.once("SIGTERM", () => {
+  server.close();
   listening.close();
   void runtime.close();
 });

@@ -351,6 +351,16 @@ const former: Readonly<Record<string, string>> = {
   needsApproval: 'set `toolApproval`, a function that returns "user-approval" for such a call.',
 };
 
+/** Settings of `streamText` that an agent does not have, each with what takes its place. */
+const ofStreamText: Readonly<Record<string, string>> = {
+  system: "it is called `instructions`.",
+  prompt: "pass the message to `session.send`.",
+  messages:
+    "a session has its messages: pass the new one to `session.send`, and earlier ones to `importMessages`.",
+  abortSignal: "call `session.cancel()`.",
+  onChunk: "iterate the turn that `session.send` resolves with: it yields each part as an event.",
+};
+
 type KnownAgent = Omit<Agent, UnsupportedSetting>;
 
 function isInstance(value: unknown): boolean {
@@ -364,6 +374,10 @@ const settings = thing(
 
 export const agentSchema: z.ZodType = z.lazy(() =>
   settings.and(
-    optionsOf<KnownAgent>(fields(), { model }, { hints: { ...former, ...sdkSettings } }),
+    optionsOf<KnownAgent>(
+      fields(),
+      { model },
+      { hints: { ...former, ...ofStreamText, ...sdkSettings } },
+    ),
   ),
 );

@@ -164,7 +164,7 @@ export function checkout(
     const known = branches.all.map(({ id }) => id).join(", ");
     throw refusal(target, "checkout", `it has no branch ${branch}. Its branches: ${known}`);
   }
-  if (branches.switches.at(-1)?.branch === branch) return alreadyThere(target.state, position);
+  if (branches.switches.at(-1)?.branch === branch) return alreadyThere(target.state);
   return rewindTo(target, headOf(branches, branch, position), manner, { branch });
 }
 
@@ -216,7 +216,7 @@ function rewindTo(
   // Events of a program may follow within a boundary, and its projections tell them apart.
   const isHere = boundary.from === state.boundaries.from && to >= state.appended.newest;
   if (isHere && details.again === undefined && details.edit === undefined)
-    return alreadyThere(state, to);
+    return alreadyThere(state);
   const left = leftTurns(state, to);
   const { effects } = left;
   const note = tell && effects.length > 0 ? { note: noteOn(effects) } : {};
@@ -228,9 +228,9 @@ function rewindTo(
   };
 }
 
-function alreadyThere({ branches, position }: SessionState, to: number): RewindDecision {
+function alreadyThere({ branches, position }: SessionState): RewindDecision {
   const branch = branches.switches.at(-1)?.branch ?? 1;
-  return { rewound: { branch, position, to, ...nothingLeft } };
+  return { rewound: { branch, position, to: position, ...nothingLeft } };
 }
 
 /** What the rewind left that made a message run, again or in place of another; undefined if none did. */

@@ -24,7 +24,7 @@ export interface Rewound extends LeftTurns {
   readonly branch: number;
   /** The position of `session.rewound`; of the last event if nothing had to be left. */
   readonly position: number;
-  /** The position that the history and the prompt are those of. */
+  /** The position that the history and the prompt are those of; equal to `position` if nothing changed. */
   readonly to: number;
   /** What those turns cost, as far as prices are known. Absent where no agent is available. */
   readonly cost?: Cost;

@@ -4,6 +4,7 @@
  */
 
 import { generateText, type LanguageModel, type ToolSet } from "ai";
+import { z } from "zod";
 import { nameOf, prepareAgent, type Agent } from "../agent/index.ts";
 import { shippedCatalogue, uncheckedCallCost, type KnownLimits } from "../context/index.ts";
 import {
@@ -116,7 +117,7 @@ export interface CompareOptions {
  * @example
  * const report = await compare(log, { agent: { ...agent, model: cheaper }, where: { where: { team: "support" } } });
  * console.log(report.counts.worse, report.totals.dollars.difference);
- * @throws TurnlogError `INVALID_INPUT` if there is no session to compare, or if `results` has the experiment with
+ * @throws TurnlogError `INVALID_INPUT` if there is no session to compare, if the source is none, or if `results` has the experiment with
  * another agent
  */
 export async function compare(source: CompareSource, options: CompareOptions): Promise<Comparison> {
@@ -146,10 +147,19 @@ async function namesOf(
   source: CompareSource,
   { sessions, where = {} }: CompareOptions,
 ): Promise<readonly string[]> {
-  if (isList(source)) return source.map(({ session }) => session);
+  if (isList(source)) {
+    if (readSessions.safeParse(source).success) return source.map(({ session }) => session);
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      "A comparison takes a log, or a list of sessions with their events, `[{ session, events }]`, and not a list of events.",
+    );
+  }
   if (sessions !== undefined) return sessions;
   return (await Array.fromAsync(querySessions(source, where))).map(({ session }) => session);
 }
+
+/** The form of a list of sessions. The events of each are checked when it is replayed. */
+const readSessions = z.array(z.object({ session: z.string(), events: z.array(z.unknown()) }));
 
 function isList(source: CompareSource): source is Exclude<CompareSource, EventLog> {
   return Array.isArray(source);

@@ -185,8 +185,8 @@ function beginningOf(tenant: string): string {
 }
 
 function refused(action: Permission, session: string): TurnlogError {
-  const what = session === "" ? "" : ` in session ${session}`;
-  return new TurnlogError("FORBIDDEN", `You may not ${action}${what}.`);
+  const where = session === "" ? "" : ` for session ${session}`;
+  return new TurnlogError("FORBIDDEN", `You do not have the permission \`${action}\`${where}.`);
 }
 
 function forOperators(action: Permission): TurnlogError {

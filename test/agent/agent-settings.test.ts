@@ -167,6 +167,16 @@ it("a refused setting is refused with the sentence of the page", async () => {
   }
 });
 
+it("a setting that only `streamText` has is refused with what takes its place", async () => {
+  const settings = { system: "instructions", messages: "importMessages", prompt: "session.send" };
+  for (const [name, text] of Object.entries({ ...settings, abortSignal: "session.cancel()" })) {
+    const agent = { model: scriptedModel([]), [name]: "a" } as unknown as Agent;
+    const refused = createRuntime({ memory: true, agent }).catch((error: unknown) => String(error));
+    expect(await refused).toMatch(`\`agent.${name}\` is not supported: `);
+    expect(await refused).toContain(text);
+  }
+});
+
 it("a setting that works is known", async () => {
   for (const [name] of rows("What works")) {
     // What is undefined counts as left out, so that a wrong value tells whether the name is known.

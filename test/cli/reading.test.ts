@@ -218,6 +218,7 @@ describe("diff", () => {
     expect(same).toMatchObject({ code: 0, stderr: "" });
     expect(same.stdout).toMatch(/^= Turn 1: /m);
     expect(same.stdout).not.toContain("~ ");
+    expect(same.stdout).toMatch(/^= \d+ steps? · /m);
     expect(await run(["--session", "other", "hello"], { cwd })).toMatchObject({ code: 0 });
     const { stdout, code } = await run(["diff", session, "other"], { cwd });
     expect(code).toBe(0);

@@ -94,8 +94,8 @@ describe("replay --check", () => {
     const file = join(folder.path, "agent.mjs");
     const model = { specificationVersion: "v4", provider: "turnlog", modelId: "offline" };
     await writeFile(file, `export const agent = { model: ${JSON.stringify(model)} };\n`);
-    const { code, stdout } = await replay(session, "--check", "--agent", file);
-    expect(code).toBe(1);
+    const { code, stdout, stderr } = await replay(session, "--check", "--agent", file);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     expect(stdout).toMatch(/^The instructions have changed\. The tool \S+ is gone\./);
     expect(stdout).toMatch(
       /^At position 1 the session was\n {2}session\.created .*"search_files"/m,
@@ -115,6 +115,7 @@ describe("replay --check", () => {
     const edited = { cwd: folder.path, env: { INSTRUCTIONS: "Be brief." } };
     const differs = await run(["replay", session, "--check"], edited);
     expect(differs.code).toBe(1);
+    expect(differs.stderr).toContain("the agent of `turnlog chat`");
     expect(differs.stdout).toMatch(
       /^The instructions have changed\. Line 1 of the instructions was .+ and is "Be brief\."\.\n/,
     );

@@ -19,6 +19,8 @@ it("runs the last turn again in a fork, shows what is new of it, and leaves the 
   const second = await run(["rerun", "one", "--step", "2", "--id", "three", "--json"], { cwd });
   expect(second).toMatchObject({ code: 0 });
   const events = jsonLines(second.stdout);
+  const named = await run(["rerun", "one"], { cwd });
+  expect(named.stderr).toMatch(/Session one-[0-9a-f]{8} is a fork of one/);
   // The call of the first step is shared, and is not made again.
   expect(JSON.stringify(events)).not.toContain("tool.started");
   expect(JSON.stringify(events.at(-1))).toContain("turn.ended");

@@ -113,6 +113,22 @@ it("checks another branch out and returns, says which, and changes nothing where
   expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
 });
 
+it("says that it has gone back to a branch, also from one without a turn", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  await run(["--session", "one", "hello"], { cwd });
+  const { length: head } = await read(cwd);
+  await run(["rewind", "one", "--before-turn", "1"], { cwd });
+  const again = await run(["rewind", "one", "--to", "1"], { cwd });
+  expect(again.stdout).toContain(`on the new branch ${head + 2}; 0 turns left`);
+  const back = await run(["checkout", "one", "1"], { cwd });
+  expect(back.stdout).toContain(`on branch 1 again, at position ${head}; 0 turns left`);
+  const here = await run(["checkout", "one", "1"], { cwd });
+  expect(here.stdout).toContain("is already on branch 1");
+  const { stdout } = await run(["show", "one", "--view", "events", "--json"], { cwd });
+  expect(jsonLines(stdout)).toHaveLength(head + 3);
+});
+
 it("says what is wrong with a place or a session, and changes nothing", async () => {
   await using folder = await temporaryFolder({});
   const cwd = folder.path;

@@ -79,7 +79,7 @@ describe.each([
     expect(await told("set-title", "s", "About paying")).toMatchObject({
       code: 0,
       stdout: "",
-      stderr: "Session s has taken the command.\n",
+      stderr: "Session s: done.\n",
     });
     expect(await told("set-metadata", "s", '{"team":["a"]}')).toMatchObject({ code: 0 });
     expect((await session.view()).summary).toMatchObject({

@@ -83,6 +83,15 @@ describe("data that is appended", () => {
     expect(() => checkedAppData(paid, "app.other", {})).toThrow("it is not defined");
   });
 
+  it("is refused with the field that does not fit", () => {
+    expect(() => checked({ euros: "1" })).toThrow("does not fit: `euros`: Invalid input");
+    const orders = defineEvents({ "app.ordered": z.object({ items: z.array(z.string()) }) });
+    expect(() => checkedAppData(orders, "app.ordered", { items: ["a", 1] })).toThrow("`items.1`:");
+    const validate = () => ({ issues: [{ message: "Wrong", path: [{ key: "euros" }] }] });
+    const other = defineEvents({ "app.a": { "~standard": { version: 1, validate } } });
+    expect(() => checkedAppData(other, "app.a", {})).toThrow("`euros`: Wrong");
+  });
+
   it("has none of turnlog's own fields", () => {
     for (const field of ["redacted", "turnlog.a"])
       expect(() => checked({ [field]: 1 })).toThrow(`\`${field}\` of its data is turnlog's own`);

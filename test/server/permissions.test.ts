@@ -389,7 +389,7 @@ describe("a stream ends with the permission for it, before what comes then leave
       }
       if (heard.includes(ends) || heard.includes("late")) break;
     }
-    expect(heard).toContain("You may not");
+    expect(heard).toContain("You do not have the permission `");
     expect(heard).not.toContain("late");
     expect(heard).not.toContain("somebody else");
   });

@@ -68,6 +68,8 @@ describe("toCompare", () => {
     const same = (): CompareOptions => ({ agent: agentOf(call(1), "It is on its way.") });
     await expect(source).toCompare(same());
     await expect(source).toCompare(same(), { worse: 0, stopped: 0, different: 0 });
+    const events = expect(source[0]?.events).toCompare(same());
+    await expect(events).rejects.toThrow("`[{ session, events }]`, and not a list of events");
     await expect(expect(source).not.toCompare(same())).rejects.toThrow(
       "The candidate keeps all limits, but should not.",
     );

@@ -167,6 +167,9 @@ async function checkLines(
   { as, verify = true, onBlob }: ImportOptions,
   onEvent: OnEvent,
 ): Promise<Checked> {
+  // A text is iterable too, by its characters.
+  if (typeof lines === "string")
+    throw invalid("", 'a text was given in place of its lines. Split it: `text.split("\\n")`');
   const inspection = new Inspection();
   const blobs: SessionEvent<"blob.stored">[] = [];
   const states: SessionState[] = [];

@@ -64,18 +64,16 @@ function onlyPlace({ to, beforeTurn, beforeMessage }: Omit<RewindOptions, "tell"
   );
 }
 
-function sentence(session: string, { branch, to, turns }: Rewound): string {
-  const { length } = turns;
-  return length === 0
+function sentence(session: string, { branch, to, position, turns }: Rewound): string {
+  return to === position
     ? `Session ${session} is already at position ${to}, on branch ${branch}: nothing changed.`
-    : `Session ${session} is back at position ${to}, on the new branch ${branch}; ${amount(length, "turn")} left the active branch.`;
+    : `Session ${session} is back at position ${to}, on the new branch ${branch}; ${amount(turns.length, "turn")} left the active branch.`;
 }
 
-function checkoutSentence(session: string, { branch, to, turns }: Rewound): string {
-  const { length } = turns;
-  return length === 0
+function checkoutSentence(session: string, { branch, to, position, turns }: Rewound): string {
+  return to === position
     ? `Session ${session} is already on branch ${branch}, at position ${to}: nothing changed.`
-    : `Session ${session} is on branch ${branch} again, at position ${to}; ${amount(length, "turn")} left the active branch.`;
+    : `Session ${session} is on branch ${branch} again, at position ${to}; ${amount(turns.length, "turn")} left the active branch.`;
 }
 
 function effectLines({ effects }: Rewound): readonly string[] {

@@ -8,7 +8,7 @@ import { runChat, type ChatRun } from "../chat/chat-run.ts";
 import { changedAgent } from "../chat/model/changed-agent.ts";
 import { chooseModel } from "../chat/model/model-choice.ts";
 import { isAddress, isFile } from "../chat/line/mentioned-files.ts";
-import { newSessionName } from "../chat/host/resumed-session.ts";
+import { forkName, newSessionName } from "../chat/host/resumed-session.ts";
 import {
   openSessions,
   openStore,
@@ -89,7 +89,7 @@ export async function rerun(
       ? instructions && { instructions: await instructionsIn(instructions) }
       : { agent: (await changedAgent(file, defined({ model, instructions }))).agent }),
   };
-  const fork = sessionName(id);
+  const fork = id === undefined ? forkName(session) : sessionName(id);
   const again = { session: fork, isNamed: id !== undefined, message: undefined, attach: [] };
   const place = { session, as: fork, position, step };
   const host = { owner, findOwner };

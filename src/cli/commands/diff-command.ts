@@ -96,9 +96,14 @@ function sessionLines(
     `${visibleName(recorded.session)} (the recording) and ${visibleName(candidate.session)}`,
     ...found,
     "",
-    data.style("dim", `- ${totalsText(recorded)}`),
-    data.style("dim", `+ ${totalsText(candidate)}`),
+    ...totalsLines(totalsText(recorded), totalsText(candidate)).map((line) =>
+      data.style("dim", line),
+    ),
   ];
+}
+
+function totalsLines(before: string, after: string): readonly string[] {
+  return before === after ? [`= ${before}`] : [`- ${before}`, `+ ${after}`];
 }
 
 function totalsText({ totals }: Side): string {

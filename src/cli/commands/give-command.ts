@@ -47,5 +47,5 @@ export async function giveCommand(
   await using port = await openPort(options, {});
   const answer = await port.post(session, name, args);
   if (answer !== undefined || options.json) await writeLine(data, jsonText(answer ?? { session }));
-  else await writeLine(progress, `Session ${visibleName(session)} has taken the command.`);
+  else await writeLine(progress, `Session ${visibleName(session)}: done.`);
 }

@@ -103,11 +103,14 @@ async function chatWriter(
   return (event) => screen.show(event);
 }
 
+const ofTheChat =
+  "This was the agent of `turnlog chat`. To check another one, name the module that exports it: --agent ./agent.ts";
+
 async function check(
   session: string,
   log: EventLog,
   { agent: file, allow = [], dir, pace, json }: Options,
-  { data }: Output,
+  { data, progress }: Output,
 ): Promise<ExitCode> {
   const { differenceText, replay } = await import("../../replay/index.ts");
   const events = await Array.fromAsync(log.read(session));
@@ -129,6 +132,9 @@ async function check(
     await writeLine(data, jsonText({ session, events: same, difference }));
   } else if (difference === undefined) {
     await writeLine(data, `Session ${session} is repeated exactly: ${amount(same, "event")}.`);
-  } else await writeLine(data, differenceText(difference));
+  } else {
+    await writeLine(data, differenceText(difference));
+    if (file === undefined) await writeLine(progress, ofTheChat);
+  }
   return difference === undefined ? DONE : FAILED;
 }

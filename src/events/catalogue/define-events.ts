@@ -22,7 +22,12 @@ interface EventSchema<Input = unknown, Output = unknown> {
 
 type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly { readonly message: string }[] };
+  | { readonly issues: readonly SchemaIssue[] };
+
+interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
 
 /** The schema of each event, by its name. The data of an event is a JSON object. */
 export type EventSchemas = Readonly<Record<AppEventType, EventSchema<object>>>;
@@ -158,8 +163,17 @@ function validated<Schemas extends EventSchemas>(
   throw invalid(type, "its schema returns a promise, and a fold cannot wait for one");
 }
 
-function issueText(issues: readonly { readonly message: string }[]): string {
-  return issues.map(({ message }) => message).join("; ");
+function issueText(issues: readonly SchemaIssue[]): string {
+  return issues
+    .map(({ message, path = [] }) =>
+      path.length === 0 ? message : `${fieldText(path)}: ${message}`,
+    )
+    .join("; ");
+}
+
+function fieldText(path: NonNullable<SchemaIssue["path"]>): string {
+  const keys = path.map((segment) => String(typeof segment === "object" ? segment.key : segment));
+  return `\`${keys.join(".")}\``;
 }
 
 function isSchema(value: unknown): boolean {

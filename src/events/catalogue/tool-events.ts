@@ -47,7 +47,7 @@ export type CallQuestion =
     };
 
 export interface ToolFamily {
-  /** A call waits for a person. */
+  /** A call waits for a person. Its `approvalId` and its input are in `view().approvals`. */
   "tool.approval-requested": CallKey & {
     readonly toolName: string;
     /** Why it needs an approval, as the agent's rule says it. */

@@ -82,7 +82,7 @@ function sessionNamedIn(field: string, id: string): string {
   if (session !== "") return session;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `${JSON.stringify(id)} is no \`${field}\`. GET /api/approvals has those of what waits.`,
+    `${JSON.stringify(id)} is no \`${field}\`. GET /api/approvals has those of what waits, and so has \`turnlog sessions --json\`.`,
     { details: { option: field } },
   );
 }

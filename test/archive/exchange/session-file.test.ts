@@ -56,6 +56,14 @@ async function refusal(lines: readonly string[], options = {}): Promise<TurnlogE
   return error;
 }
 
+it("a text in place of its lines is refused with the way to split it", async () => {
+  const text = (await linesOf(await readFixture("tools"))).join("\n");
+  await expect(importSession(await openMemoryLog(), text)).rejects.toMatchObject({
+    code: "INVALID_INPUT",
+    message: expect.stringContaining('`text.split("\\n")`') as unknown,
+  });
+});
+
 const fromLater: NewEvent = {
   type: "unknown",
   time: 5,
