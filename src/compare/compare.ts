@@ -117,8 +117,8 @@ export interface CompareOptions {
  * @example
  * const report = await compare(log, { agent: { ...agent, model: cheaper }, where: { where: { team: "support" } } });
  * console.log(report.counts.worse, report.totals.dollars.difference);
- * @throws TurnlogError `INVALID_INPUT` if there is no session to compare, if the source is none, or if `results` has the experiment with
- * another agent
+ * @throws TurnlogError `INVALID_INPUT` if there is no session to compare, if the source is neither a log nor a list of
+ * sessions, or if `results` has the experiment with another agent
  */
 export async function compare(source: CompareSource, options: CompareOptions): Promise<Comparison> {
   const { runs = 1, concurrency = 4, signal, onCompared = () => {} } = options;
