@@ -151,7 +151,7 @@ describe("a call at a server that wants a login", () => {
     const login = new Login({ ...about, settings: { redirectUrl, tokens }, clock: Date.now });
     const wider = login.widen("refund");
     await expect(wider).rejects.toMatchObject({
-      url: expect.stringContaining("scope=pay+refund"),
+      url: expect.stringContaining("scope=pay+refund") as unknown,
     });
   });
 });

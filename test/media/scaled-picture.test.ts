@@ -72,8 +72,8 @@ describe("a picture above the limits of a model", () => {
 
   it("is not made larger where it has few pixels and too many bytes", async () => {
     const size = { width: 1200, height: 1200 };
-    const { below } = seededRandom("noise");
-    const pixels = Buffer.from(Array.from({ length: 1200 * 1200 * 3 }, () => below(256)));
+    const random = seededRandom("noise");
+    const pixels = Buffer.from(Array.from({ length: 1200 * 1200 * 3 }, () => random.below(256)));
     const content = await sharp(pixels, { raw: { ...size, channels: 3 } })
       .png()
       .toBuffer();
