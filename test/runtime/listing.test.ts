@@ -4,12 +4,7 @@ import { tool } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  createRuntime,
-  openMemoryLog,
-  TurnlogError,
-  type Runtime,
-} from "../../src/public/index.ts";
+import { createRuntime, openMemoryLog, type Runtime } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
 import { listSessions } from "../../src/state/index.ts";
