@@ -237,7 +237,7 @@ export class OpenRuntime implements Runtime {
       );
     check(finishLoginSchema, options, "finishLogin", { name: "options" });
     const { mayAnswer } = options;
-    this.#liveSessions.assertOpen("any");
+    this.#liveSessions.assertOpen();
     if (this.#mcp === undefined)
       throw new TurnlogError("COMMAND_REFUSED", "This runtime has no MCP servers (`mcp`).");
     const waiting = waitingLogins(await this.approvals(), query);
@@ -266,7 +266,7 @@ export class OpenRuntime implements Runtime {
     const own = ownCopy(query);
     this.#bill.assertNames("by", [own.by ?? []].flat());
     this.#bill.assertNames("where", Object.keys(own.where ?? {}));
-    this.#liveSessions.assertOpen("any");
+    this.#liveSessions.assertOpen();
     await this.#reading.add(this.#bill.caughtUp());
     return billRows(this.#bill.cells(), own);
   }
@@ -277,7 +277,7 @@ export class OpenRuntime implements Runtime {
 
   async resumeAll(options: ResumeOptions = {}): Promise<ResumedSessions> {
     check(resumeSchema, options, "resumeAll", { name: "options" });
-    this.#liveSessions.assertOpen("any");
+    this.#liveSessions.assertOpen();
     return await this.#reading.add(resumeSessions(this.#resumeHost(), ownCopy(options)));
   }
 
@@ -306,7 +306,7 @@ export class OpenRuntime implements Runtime {
 
   async collectBlobs(): Promise<CollectedBlobs> {
     const { store } = this.#blobs;
-    this.#liveSessions.assertOpen("any");
+    this.#liveSessions.assertOpen();
     return store === undefined ? { removed: 0, bytes: 0 } : await collectBlobs(this.log, store);
   }
 
@@ -363,7 +363,7 @@ export class OpenRuntime implements Runtime {
     await this.#unshare();
     this.#lists[Symbol.dispose]();
     this.#inbox?.[Symbol.dispose]();
-    this.#closed.abort(closed("any"));
+    this.#closed.abort(closed());
     await this.#liveSessions.close(leaveTurns);
     await this.#inbox?.settled();
     for (const one of [this.#reading, this.#resumes, this.#background]) await one.settled();

@@ -66,6 +66,7 @@ export {
   type SessionView,
   absentSession,
   checkPosition,
+  missingSession,
   listedSession,
   listSessions,
   outlineOf,

@@ -167,7 +167,7 @@ export async function checkPosition(
   position?: number,
 ): Promise<void> {
   const last = await log.revision(session);
-  if (last === 0) throw await absent(log, session);
+  if (last === 0) throw await missingSession(log, session);
   if (
     position !== undefined &&
     !(Number.isInteger(position) && position >= 1 && position <= last)
@@ -181,7 +181,7 @@ export async function checkPosition(
 }
 
 /** The error of a missing session: it was deleted, or never existed. */
-async function absent(log: EventLog, session: string): Promise<TurnlogError> {
+export async function missingSession(log: EventLog, session: string): Promise<TurnlogError> {
   for await (const deleted of log.deleted()) {
     if (deleted.session !== session) continue;
     return new TurnlogError("SESSION_DELETED", `Session ${session} was deleted permanently.`, {

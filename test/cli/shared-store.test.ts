@@ -254,6 +254,23 @@ describe("while an application has the store open", () => {
     expect(await (await storeOwner(dir))?.log.revision("s")).toBe(1);
   });
 
+  it("ends what follows a session when the application deletes that", async () => {
+    await say("followed", "Hello");
+    const keys = ["--keys", "keys"];
+    const followers = [
+      ["show", "followed"],
+      ["log", "--session", "followed"],
+    ].map((args) => start([...keys, ...args, "--follow"], { cwd: folder.path }));
+    for (const one of followers) await one.until("stderr", /all events so far/);
+    await say("followed", "And more");
+    for (const one of followers) await one.until("stdout", /And more/);
+    await runtime.delete("followed");
+    for (const { ended: end } of followers) {
+      const { code, stderr } = await end;
+      expect(`${code} ${stderr}`).toMatch(/^1 .*SESSION_DELETED/s);
+    }
+  });
+
   it("ends the subscriptions of its readers when the application closes the store", async () => {
     const dir = folder.at("closing");
     const closing = await createRuntime({ dir, agent });

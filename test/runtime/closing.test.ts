@@ -130,6 +130,15 @@ describe("closing a runtime", () => {
     await expect(session.send("Again.")).rejects.toMatchObject(closed);
     await expect(session.view()).rejects.toMatchObject(closed);
     await expect(runtime.session("t")).rejects.toMatchObject({ code: "RUNTIME_CLOSED" });
+    // What is about all sessions names none.
+    for (const call of [
+      () => runtime.bill(),
+      () => runtime.resumeAll(),
+      () => runtime.collectBlobs(),
+    ])
+      await expect(call()).rejects.toMatchObject({
+        message: expect.stringMatching(/^The runtime is closed/) as string,
+      });
   });
 
   it("hurries a turn that was to stop after its tools", async () => {

@@ -332,6 +332,20 @@ describe("a posted chat", () => {
     expect(await post(open, based)).toMatchObject([409, { code: "STALE" }]);
   });
 
+  it("to a session that was deleted learns that, unless its client may not know of it", async () => {
+    for (const where of [undefined, { user: "ann" }]) {
+      await using open = await serving(texts("A."), {
+        token: false,
+        authorize: () => ({ audience: "operator", ...(where && { where }) }),
+      });
+      await post(open, { messages: [user("m1", "one")] });
+      await open.runtime.delete("c");
+      const later = { messages: [user("m1", "one"), user("m2", "two")] };
+      const code = where === undefined ? "SESSION_DELETED" : "STALE";
+      expect(await post(open, later)).toMatchObject([where === undefined ? 410 : 409, { code }]);
+    }
+  });
+
   it("of the system is refused in a sentence of its own, first or later", async () => {
     await using open = await serving(texts("A."));
     const system = { ...user("m0", "Be brief."), role: "system" };

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { scriptedModel } from "../../src/models/index.ts";
-import { memoryBlobs } from "../../src/public/index.ts";
+import { createRuntime, memoryBlobs } from "../../src/public/index.ts";
+import { createServer } from "../../src/public/server.ts";
 import { eventually } from "../support/eventually.ts";
 import { rawRequest, serving, storedFile, type Serving } from "./serving.ts";
 
@@ -50,6 +51,24 @@ describe("a request", () => {
     );
     await eventually(async () => expect((await open.ask("/api/sessions")).status).toBe(200));
     lazy.destroy();
+  });
+
+  it("whose client leaves in the middle of its body is no failure of the server", async () => {
+    const reported: unknown[] = [];
+    const onError = (error: unknown): void => void reported.push(error);
+    await using runtime = await createRuntime({ memory: true, agent: agent() });
+    const server = createServer(runtime, { token: false, onError });
+    for (const path of ["/api/sessions/s/queue", "/api/sessions/s/import"]) {
+      const body = new ReadableStream({
+        start: (sent) => sent.enqueue(new TextEncoder().encode("{")),
+        pull: (sent) => sent.error(new Error("aborted")),
+      });
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body, duplex: "half" } as const;
+      const answer = await server.fetch(new Request(`http://localhost${path}`, init));
+      expect([answer.status, await answer.json()]).toMatchObject([400, { code: "INVALID_INPUT" }]);
+    }
+    expect(reported).toEqual([]);
   });
 
   it("is refused before its body has come, where the path says what it asks for", async () => {

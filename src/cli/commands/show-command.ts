@@ -20,6 +20,7 @@ import { fullLengths, usualLengths } from "../wording/wording.ts";
 import { type Channel, type Output, writeLine, writeLines } from "../output/output.ts";
 import { DONE, type ExitCode, UsageError } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
+import { firstAbort } from "../../shared/index.ts";
 import {
   type LeftAt,
   allItems,
@@ -230,13 +231,38 @@ export async function showLog(options: LogOptions, output: Output): Promise<Exit
           if (isFirst) await tellFollowing(output);
           isFirst = false;
         },
-        live: (log, next) => log.subscribeAll({ from: next, signal }),
+        live: (log, next) =>
+          session === undefined
+            ? log.subscribeAll({ from: next, signal })
+            : untilDeleted(log, session, next, signal),
       },
       { from, signal },
     );
     for await (const one of lines(events)) await writeLine(data, one);
     return DONE;
   });
+}
+
+/** The events of all sessions, until this one is deleted, which adds no event. @throws TurnlogError `SESSION_DELETED` */
+async function* untilDeleted(
+  log: EventLog,
+  session: string,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<GlobalEvent> {
+  const left = new AbortController();
+  using ends = firstAbort(signal, left.signal);
+  // No session has an event there, so this only waits for the error.
+  const deletion = log.subscribe(session, { from: Number.MAX_SAFE_INTEGER, signal: ends.signal });
+  const watch = Array.fromAsync(deletion).finally(() => left.abort());
+  // It is awaited below, whatever happens first.
+  watch.catch(() => {});
+  try {
+    yield* log.subscribeAll({ from, signal: ends.signal });
+  } finally {
+    left.abort();
+  }
+  await watch;
 }
 
 async function tellFollowing({ progress }: Pick<Output, "progress">): Promise<void> {

@@ -7,6 +7,7 @@ import {
   type EventLog,
   type EventSchemas,
   type JsonObject,
+  defined,
 } from "../../events/index.ts";
 import type { Agent } from "../../agent/index.ts";
 import type { FinishedLogin } from "../../mcp/index.ts";
@@ -275,10 +276,15 @@ export function isBack(error: unknown): boolean {
   return TurnlogError.isInstance(error) && error.details?.["isBack"] === true;
 }
 
-export function closed(session: string): TurnlogError {
+/** @param session - None, where all are meant. */
+export function closed(session?: string): TurnlogError {
+  const what =
+    session === undefined
+      ? "The runtime is closed."
+      : `Session ${session} cannot be used: its runtime is closed.`;
   return new TurnlogError(
     "RUNTIME_CLOSED",
-    `Session ${session} cannot be used: its runtime is closed. Create a runtime on the store again.`,
-    { session },
+    `${what} Create a runtime on the store again.`,
+    defined({ session }),
   );
 }

@@ -162,7 +162,8 @@ export class LiveSessions {
     return await this.#working.add(work());
   }
 
-  assertOpen(session: string): void {
+  /** @param session - None, where all are meant. */
+  assertOpen(session?: string): void {
     if (this.#isClosing) throw closed(session);
   }
 

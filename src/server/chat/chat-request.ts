@@ -7,7 +7,7 @@ import type { UserContent } from "ai";
 import { TurnlogError, defined, type MessageAbout } from "../../events/index.ts";
 import type { Session, StreamOptions } from "../../runtime/index.ts";
 import type { Seen, SendOptions } from "../../commands/index.ts";
-import type { SessionView } from "../../state/index.ts";
+import { missingSession, type SessionView } from "../../state/index.ts";
 import type { Call } from "../route/route.ts";
 import { messageInput } from "../sessions/posted-message.ts";
 import {
@@ -29,7 +29,7 @@ export interface Reply {
 
 type ChatCall = Pick<
   Call,
-  "runtime" | "session" | "request" | "by" | "sender" | "open" | "allow" | "blob"
+  "runtime" | "session" | "seesDeleted" | "request" | "by" | "sender" | "open" | "allow" | "blob"
 >;
 
 /** What the server's option `request` makes of the application's fields. */
@@ -82,6 +82,8 @@ async function firstMessage(
 ): Promise<Reply> {
   const foreign = earlier.find(({ role }) => role !== "system") ?? last;
   if (foreign !== last || last.role !== "user") {
+    const missing = await missingSession(call.runtime.log, call.session);
+    if (missing.code === "SESSION_DELETED" && call.seesDeleted) throw missing;
     throw new TurnlogError(
       "STALE",
       `Session ${call.session} is new and does not have message ${foreign.id}. Import a conversation, or post its first message alone.`,

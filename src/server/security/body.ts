@@ -59,11 +59,24 @@ async function* limited(request: Request, maxBytes: number): AsyncGenerator<Uint
   if (declared > maxBytes) throw tooLarge(maxBytes);
   if (request.bodyUsed) throw takenBody();
   let bytes = 0;
-  const body: ReadableStream<Uint8Array> | null = request.body;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of received(request)) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw tooLarge(maxBytes);
     yield chunk;
+  }
+}
+
+/** @throws TurnlogError `INVALID_INPUT` where the client leaves before the end: that is no failure of the server */
+async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
+  const chunks: ReadableStream<Uint8Array> | null = body;
+  try {
+    yield* chunks ?? [];
+  } catch (cause) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      "The body broke off before its end. Send the request again.",
+      { cause },
+    );
   }
 }
 
