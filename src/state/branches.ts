@@ -37,13 +37,11 @@ export function sessionBranches(state: SessionState): readonly SessionBranch[] {
     const items = itemsOn(boundaries.items, spans);
     const turns = new Set(items.flatMap(({ kind, turn }) => (kind === "note" ? [] : [turn])));
     if (id === active && history.open !== undefined) turns.add(history.turn);
-    const lastAt = items.at(-1)?.time;
     return {
       id,
       head,
-      ...defined({ parent, forkedAt }),
+      ...defined({ parent, forkedAt, lastAt: items.at(-1)?.time }),
       turns: turns.size,
-      ...(lastAt === undefined ? {} : { lastAt }),
       active: id === active,
     };
   });

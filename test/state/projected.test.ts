@@ -1,0 +1,51 @@
+/** The states of a program's projection, as they are followed. */
+
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { openMemoryLog, type TurnlogError } from "../../src/public/index.ts";
+import type { EventBody } from "../../src/events/index.ts";
+import { branches, defineProjection } from "../../src/projections/index.ts";
+import { projectedFrom } from "../../src/state/projected.ts";
+
+const titles = defineProjection({
+  name: "titles",
+  version: 1,
+  follows: "log",
+  schema: z.object({ titles: z.array(z.string()) }),
+  initial: { titles: [] },
+  on: {
+    "session.titled": (state, { data }) => ({ titles: [...state.titles, data.title] }),
+  },
+});
+
+it("come one for each event that changes them, and none for an event that does not", async () => {
+  await using log = await openMemoryLog();
+  const titled = (title: string): EventBody => ({ type: "session.titled", data: { title } });
+  const seen: EventBody = { type: "session.seen", data: { by: "ada", turn: 0 } };
+  const bodies = [titled("a"), seen, seen, titled("b")];
+  await log.append(
+    "s",
+    "none",
+    bodies.map((body) => ({ time: 1, ...body })),
+    { origin: "copied" },
+  );
+  const reader = {
+    log,
+    session: "s",
+    branches: async () => branches.initial,
+    onWarning: (error: TurnlogError): void => {
+      throw error;
+    },
+  };
+  const first = { position: 0, state: titles.initial };
+  const states: (readonly [number, string])[] = [];
+  for await (const { position, state } of projectedFrom(reader, titles, first)) {
+    states.push([position, state.titles.join()]);
+    if (position === bodies.length) break;
+  }
+  expect(states).toEqual([
+    [0, ""],
+    [1, "a"],
+    [4, "a,b"],
+  ]);
+});

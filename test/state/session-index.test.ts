@@ -1,0 +1,54 @@
+/** The index of a runtime's sessions: which changes it notices, and that it reads nothing once it is closed. */
+
+import { expect, it } from "vitest";
+import { openMemoryLog, type EventLog } from "../../src/public/index.ts";
+import type { EventBody } from "../../src/events/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
+import { SessionLists } from "../../src/state/session-index.ts";
+import { readSummary } from "../../src/state/view.ts";
+
+const agent = {
+  model: { provider: "turnlog", modelId: "scripted" },
+  instructionsDigest: "",
+  tools: [],
+  digest: "one",
+} as const;
+const created: EventBody = { type: "session.created", data: { agent } };
+
+async function logOf(...sessions: readonly string[]): Promise<EventLog> {
+  const log = await openMemoryLog();
+  for (const session of sessions) await log.append(session, "none", [{ time: 1000, ...created }]);
+  return log;
+}
+
+function listsOf(log: EventLog): SessionLists {
+  return new SessionLists({ log, indexed: undefined, isLive: () => true, keep: async () => {} });
+}
+
+it("has the status that a live session told last, also where no time has passed", async () => {
+  await using log = await logOf("a", "b");
+  using lists = listsOf(log);
+  const closed = async (): Promise<readonly string[]> =>
+    (await Array.fromAsync(lists.page({ status: "closed" }))).map(({ session }) => session);
+  expect(await closed()).toEqual([]);
+  await log.append("b", 1, [{ time: 1000, type: "session.closed", data: { reason: "done" } }]);
+  lists.recorded("b", await readSummary(log, "b", 2), 1000);
+  expect(await closed()).toEqual(["b"]);
+});
+
+it("reads no further session once it is closed", async () => {
+  await using log = await logOf("a", "b", "c");
+  const read: string[] = [];
+  const onChange = log.onChange?.bind(log);
+  const watched = wrapLog(log, {
+    ...(onChange === undefined ? {} : { onChange }),
+    read: (session, range) => {
+      read.push(session);
+      lists[Symbol.dispose]();
+      return log.read(session, range);
+    },
+  });
+  const lists = listsOf(watched);
+  await Array.fromAsync(lists.page({ status: "idle" }));
+  expect(read).toEqual(["a"]);
+});
