@@ -29,14 +29,13 @@ export interface SessionBranch {
 
 /** All branches, oldest first. */
 export function sessionBranches(state: SessionState): readonly SessionBranch[] {
-  const { branches, boundaries, position, history } = state;
+  const { branches, boundaries, position } = state;
   const active = branches.switches.at(-1)?.branch;
   return branches.all.map(({ id, parent, forkedAt }) => {
     const head = headOf(branches, id, position);
     const spans = spansUpTo(branches, head);
     const items = itemsOn(boundaries.items, spans);
     const turns = new Set(items.flatMap(({ kind, turn }) => (kind === "note" ? [] : [turn])));
-    if (id === active && history.open !== undefined) turns.add(history.turn);
     return {
       id,
       head,
