@@ -2,10 +2,10 @@
 
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { openMemoryLog, type TurnlogError } from "../../src/public/index.ts";
+import { openMemoryLog, TurnlogError } from "../../src/public/index.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import { branches, defineProjection } from "../../src/projections/index.ts";
-import { projectedFrom } from "../../src/state/projected.ts";
+import { projectedAt, projectedFrom } from "../../src/state/projected.ts";
 
 const titles = defineProjection({
   name: "titles",
@@ -48,4 +48,36 @@ it("come one for each event that changes them, and none for an event that does n
     [1, "a"],
     [4, "a,b"],
   ]);
+});
+
+it("end with the error of the projection, which is the program's own unless an event does not fit", async () => {
+  await using log = await openMemoryLog();
+  await log.append("s", "none", [{ time: 1, type: "session.titled", data: { title: "a" } }], {
+    origin: "copied",
+  });
+  const reader = { log, session: "s", branches: async () => branches.initial, onWarning: () => {} };
+  const failing = (error: Error) => {
+    const projection = defineProjection({
+      name: "failing",
+      version: 1,
+      follows: "log",
+      initial: {},
+      schema: z.object({}),
+      on: {
+        "session.titled": () => {
+          throw error;
+        },
+      },
+    });
+    return projectedAt(reader, projection, 1, false);
+  };
+  for (const own of [new Error("No."), new TurnlogError("INVALID_INPUT", "No.")])
+    await expect(failing(own)).rejects.toMatchObject({
+      code: "CALLBACK_FAILED",
+      session: "s",
+      position: 1,
+      cause: own,
+    });
+  const unfitting = new TurnlogError("EVENT_INVALID", "It does not fit.");
+  await expect(failing(unfitting)).rejects.toBe(unfitting);
 });

@@ -28,6 +28,14 @@ it.each<[string, readonly EventBody[], object | undefined]>([
   ["a turn without a step", asked("Go."), { kind: "boundary", turn: 1 }],
   ["a model call", [...asked("Go."), stepStarted(1)], { kind: "streaming", turn: 1, step: 1 }],
   [
+    "a compaction",
+    [
+      ...asked("Go.").slice(0, 1),
+      { type: "context.compaction-started", data: { trigger: "asked", strategy: "test" } },
+    ],
+    { kind: "compacting" },
+  ],
+  [
     "calls, of which those that ended are none",
     [...calls, started("a"), done, started("b")],
     { kind: "tools", turn: 1, step: 1, started: ["b"], waiting: ["c"] },
