@@ -5,7 +5,8 @@ import { z } from "zod";
 import { openMemoryLog, TurnlogError } from "../../src/public/index.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import { branches, defineProjection } from "../../src/projections/index.ts";
-import { projectedAt, projectedFrom } from "../../src/state/projected.ts";
+import { projectedAt, projectedFrom, type ProjectionReader } from "../../src/state/projected.ts";
+import { EVENTS_PER_SNAPSHOT } from "../../src/state/snapshot.ts";
 
 const titles = defineProjection({
   name: "titles",
@@ -16,6 +17,15 @@ const titles = defineProjection({
   on: {
     "session.titled": (state, { data }) => ({ titles: [...state.titles, data.title] }),
   },
+});
+
+const counted = defineProjection({
+  name: "counted",
+  version: 1,
+  follows: "log",
+  schema: z.object({ titles: z.number() }),
+  initial: { titles: 0 },
+  on: { "session.titled": ({ titles: before }) => ({ titles: before + 1 }) },
 });
 
 it("come one for each event that changes them, and none for an event that does not", async () => {
@@ -80,4 +90,31 @@ it("end with the error of the projection, which is the program's own unless an e
     });
   const unfitting = new TurnlogError("EVENT_INVALID", "It does not fit.");
   await expect(failing(unfitting)).rejects.toBe(unfitting);
+});
+
+it("are stored where a reading that is kept had so many events to fold, and else not", async () => {
+  const stored: number[] = [];
+  const reading = async (events: number, keep: boolean): Promise<readonly number[]> => {
+    stored.length = 0;
+    const log: ProjectionReader["log"] = {
+      read: async function* (_session, { from = 1, to = 0 } = {}) {
+        const event = { time: 1, type: "session.titled", data: { title: "a" } } as const;
+        for (let position = from; position <= to; position++) yield { position, ...event };
+      },
+      subscribe: () => expect.unreachable(),
+      loadSnapshot: async () => undefined,
+      saveSnapshot: async (_session, { position }) => void stored.push(position),
+    };
+    const reader = {
+      log,
+      session: "s",
+      branches: async () => branches.initial,
+      onWarning: () => {},
+    };
+    await projectedAt(reader, counted, events, keep);
+    return [...stored];
+  };
+  expect(await reading(EVENTS_PER_SNAPSHOT - 1, true)).toEqual([]);
+  expect(await reading(EVENTS_PER_SNAPSHOT, true)).toEqual([EVENTS_PER_SNAPSHOT]);
+  expect(await reading(EVENTS_PER_SNAPSHOT, false)).toEqual([]);
 });

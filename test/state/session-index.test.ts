@@ -1,10 +1,10 @@
 /** The index of a runtime's sessions: which changes it notices, and that it reads nothing once it is closed. */
 
 import { expect, it } from "vitest";
-import { openMemoryLog, type EventLog } from "../../src/public/index.ts";
+import { openMemoryLog, type EventLog, type TurnlogError } from "../../src/public/index.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
-import { SessionLists } from "../../src/state/session-index.ts";
+import { SessionLists, summaryKeeper } from "../../src/state/session-index.ts";
 import { readSummary } from "../../src/state/view.ts";
 
 const agent = {
@@ -51,4 +51,18 @@ it("reads no further session once it is closed", async () => {
   const lists = listsOf(watched);
   await Array.fromAsync(lists.page({ status: "idle" }));
   expect(read).toEqual(["a"]);
+});
+
+it("a summary that was folded anew is stored, and a failure to store it is a warning", async () => {
+  await using log = await logOf("a");
+  const warnings: TurnlogError[] = [];
+  const warn = (error: TurnlogError): void => void warnings.push(error);
+  const snapshot = { projection: "session-summary", version: 1, position: 1, state: {} };
+  await summaryKeeper(log, warn)("a", snapshot);
+  expect(await log.loadSnapshot("a", "session-summary")).toEqual(snapshot);
+  expect(warnings).toEqual([]);
+  const cause = new Error("The disk is full.");
+  const full = wrapLog(log, { saveSnapshot: async () => Promise.reject(cause) });
+  await summaryKeeper(full, warn)("a", snapshot);
+  expect(warnings).toMatchObject([{ code: "LOG_FAILED", session: "a", cause }]);
 });
