@@ -1,9 +1,20 @@
-/** Stored states of many sessions, which a list reads together. */
+/** What a view has, and how the stored states of many sessions are read together. */
 
 import { expect, it } from "vitest";
-import { withSnapshots } from "../../src/state/view.ts";
+import { viewOf, withSnapshots } from "../../src/state/view.ts";
+import { asked, said, stateOf, stepFinished, stepStarted } from "../projections/session-of.ts";
 
-it("are read by look-ups of 256, each with its session, before the names of further sessions are", async () => {
+it("a view has the whole history with the step that runs, and is one and the same for one state", () => {
+  const log = [...asked("Go."), stepStarted(1), ...said("Yes.")] as const;
+  for (const state of [stateOf(...log), stateOf(...log, stepFinished(1))]) {
+    const view = viewOf("s", state);
+    expect(view.history).toMatchObject([{ kind: "user" }, { kind: "step", step: 1 }]);
+    expect(viewOf("s", state)).toBe(view);
+    expect(viewOf("other", state)).toMatchObject({ session: "other", history: view.history });
+  }
+});
+
+it("stored states are read by look-ups of 256, each with its session, before the names of further sessions are", async () => {
   const asked: number[] = [];
   let named = 0;
   const sessions = function* (): Generator<{ session: string }> {
