@@ -32,6 +32,14 @@ it.each([
   expect(plainJson(nested(MOST_LEVELS + 1))).toBeUndefined();
 });
 
+it("takes as many characters as fit into one text of JSON, in values and names together, and no more", () => {
+  const most = 80_000_000;
+  expect(plainJson(["a".repeat(most / 2), "b".repeat(most / 2)])).toHaveLength(2);
+  expect(plainJson(["a".repeat(most / 2), "b".repeat(most / 2), "c"])).toBeUndefined();
+  expect(plainJson({ name: "a".repeat(most - 4) })).toBeDefined();
+  expect(plainJson({ name: "a".repeat(most - 3) })).toBeUndefined();
+});
+
 it("has one zero, and keeps a field named `__proto__` as one that can be listed and changed", () => {
   expect(Object.is(plainJson(-0), 0)).toBe(true);
   const copy = plainJson(JSON.parse('{"__proto__":1}'));

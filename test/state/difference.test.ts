@@ -55,3 +55,9 @@ it("has nothing of what is the same, and brings that back as the very value that
   // As a fold makes one that changes nothing: a long session would else have it once for each turn.
   expect(restored(before, difference({ ...before }, before))).toBe(before);
 });
+
+it("of a list brings back what was added where the value before is none, as in a damaged store", () => {
+  const stored = difference([1, 2], [1]);
+  expect(restored([1], stored)).toEqual([1, 2]);
+  for (const other of [undefined, null, 1, {}]) expect(restored(other, stored)).toEqual([2]);
+});

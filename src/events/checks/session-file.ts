@@ -110,7 +110,6 @@ function lineOfDelta({ position, time, type, data, id }: SessionEvent): string |
   for (const name in data) if (name !== DELTA_FIELDS[fields++]) return undefined;
   if (fields !== 2 || id !== undefined) return undefined;
   const { id: block, text } = data;
-  if (typeof block !== "string" || typeof text !== "string") return undefined;
   if (time !== lastDelta.time) Object.assign(lastDelta, { time, times: `,"time":${time}` });
   if (type !== lastDelta.type || block !== lastDelta.id) {
     const middle = `,"type":"${type}","version":1,"data":{"id":${JSON.stringify(block)},"text":`;
