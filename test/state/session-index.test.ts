@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import { openMemoryLog, type EventLog, type TurnlogError } from "../../src/public/index.ts";
 import type { EventBody } from "../../src/events/index.ts";
+import { sessionSummary } from "../../src/projections/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
 import { SessionLists, summaryKeeper } from "../../src/state/session-index.ts";
 import { readSummary } from "../../src/state/view.ts";
@@ -51,6 +52,17 @@ it("reads no further session once it is closed", async () => {
   const lists = listsOf(watched);
   await Array.fromAsync(lists.page({ status: "idle" }));
   expect(read).toEqual(["a"]);
+});
+
+it("stores the summaries that it has to fold anew, since an earlier release stored them", async () => {
+  await using log = await logOf("a", "b");
+  const { name: projection, version } = sessionSummary;
+  await log.saveSnapshot("b", { projection, version: version - 1, position: 1, state: {} });
+  const kept: string[] = [];
+  const keep = async (session: string): Promise<void> => void kept.push(session);
+  using lists = new SessionLists({ log, indexed: undefined, isLive: () => true, keep });
+  await Array.fromAsync(lists.page({ status: "idle" }));
+  expect(kept).toEqual(["b"]);
 });
 
 it("a summary that was folded anew is stored, and a failure to store it is a warning", async () => {
