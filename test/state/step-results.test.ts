@@ -255,3 +255,24 @@ it("have the speed of a step by its own time, and none where no time passed", ()
   for (const ms of [0, -5])
     expect(at(ms)).toMatchObject({ responseTimeMs: 0, effectiveOutputTokensPerSecond: 0 });
 });
+
+it("tell the results of static tools from those of dynamic ones", () => {
+  const result = (callId: string): EventBody => ({
+    type: "tool.succeeded",
+    data: { step: 1, callId, output: callId },
+  });
+  const [step] = resultsOf(
+    ...asked("Go."),
+    stepStarted(1),
+    work("a"),
+    work("b", { dynamic: true }),
+    stepFinished(1, "tool-calls"),
+    result("a"),
+    result("b"),
+  );
+  const ids = (results: readonly { readonly toolCallId: string }[] = []): readonly string[] =>
+    results.map(({ toolCallId }) => toolCallId);
+  expect(ids(step?.toolResults)).toEqual(["a", "b"]);
+  expect(ids(step?.staticToolResults)).toEqual(["a"]);
+  expect(ids(step?.dynamicToolResults)).toEqual(["b"]);
+});
