@@ -73,7 +73,7 @@ export {
   isBlobLine,
   parseBlobLine,
   type FixtureNote,
-  EventLines,
+  parseEventLine,
   eventLine,
   headerLine,
   parseHeaderLine,

@@ -29,21 +29,18 @@ export interface SessionBranch {
 
 /** All branches, oldest first. */
 export function sessionBranches(state: SessionState): readonly SessionBranch[] {
-  const { branches, boundaries, position, history } = state;
+  const { branches, boundaries, position } = state;
   const active = branches.switches.at(-1)?.branch;
   return branches.all.map(({ id, parent, forkedAt }) => {
     const head = headOf(branches, id, position);
     const spans = spansUpTo(branches, head);
     const items = itemsOn(boundaries.items, spans);
     const turns = new Set(items.flatMap(({ kind, turn }) => (kind === "note" ? [] : [turn])));
-    if (id === active && history.open !== undefined) turns.add(history.turn);
-    const lastAt = items.at(-1)?.time;
     return {
       id,
       head,
-      ...defined({ parent, forkedAt }),
+      ...defined({ parent, forkedAt, lastAt: items.at(-1)?.time }),
       turns: turns.size,
-      ...(lastAt === undefined ? {} : { lastAt }),
       active: id === active,
     };
   });

@@ -124,7 +124,7 @@ class SessionIndex implements Disposable {
     // Sessions that record events in the meantime are noted as changed, since they have no place yet.
     for await (const row of listSessions(this.#log, this.#keep)) {
       if (this.#isOver) return;
-      if (!this.#places.has(row.session)) this.#put(row);
+      this.#put(row);
     }
     this.#isBuilt = true;
   }

@@ -62,6 +62,18 @@ it("an event of a later release is taken from a copy only, and if its type is no
     expect(append(known, "copied")).toThrow("it is not an event of a later release");
 });
 
+it("content that no prompt can contain is taken from a copy only: earlier releases accepted it", () => {
+  const part = { type: "text", text: "a", providerOptions: { openai: 1 } };
+  const data = { id: "m", content: [part], delivery: "steer" };
+  // @ts-expect-error As a program without types may give it.
+  const event: NewEvent = { type: "message.queued", time: 1, data };
+  const append = (origin?: "copied") => (): void => {
+    assertAppendable("s", 3, event, origin && { origin });
+  };
+  expect(append()).toThrow("its `providerOptions` are not all objects");
+  expect(append("copied")).not.toThrow();
+});
+
 it("an id is a text", () => {
   expect(idOf({ ...good, id: "a" })).toBe("a");
   for (const other of [good, { id: 1 }, null, undefined, "a"]) expect(idOf(other)).toBeUndefined();

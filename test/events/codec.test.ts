@@ -32,6 +32,13 @@ it("a checksum is a CRC-32 in seven digits of base 36, whatever it is", () => {
     expect(seededChecksum("text", seed)).toBe(crc32("text", seed).toString(36).padStart(7, "0"));
 });
 
+it("a row begins with the checksum of its JSON, seeded with the session's name and the position", () => {
+  const json = '["turn.started",1,5,{"turn":1,"maxSteps":9}]';
+  const event = { type: "turn.started", time: 5, data: { turn: 1, maxSteps: 9 } } as const;
+  const seed = (crc32("s") + place.position) >>> 0;
+  expect(codec.encode(event, place)).toBe(seededChecksum(json, seed) + json);
+});
+
 describe("every event type", () => {
   it("is generated here", () => {
     // The catalogue has no types of programs; this one is an example.
@@ -62,6 +69,7 @@ describe("every event type", () => {
     expect(() => codec.decode(stored, place)).toThrow(
       expect.objectContaining({ code: "EVENT_INVALID", session: "s", position: 7 }),
     );
+    expect(() => codec.decode(stored, place)).toThrow("The rest of the log can be read, from 8 on");
   });
 });
 
@@ -222,8 +230,16 @@ describe("versions", () => {
   it("refuses what a later release wrote, and what there is no way from", () => {
     const later = row(["turn.started", 2, 1, { turn: 1, maxSteps: 1 }]);
     expect(codeOf(() => codec.decode(later, place))).toBe("EVENT_TOO_NEW");
+    const delta = row(["part.text-delta", 2, 1, { id: "t", text: "a" }]);
+    expect(codeOf(() => codec.decode(delta, place))).toBe("EVENT_TOO_NEW");
+    const own = row(["app.noted", 2, 1, {}]);
+    expect(() => codec.decode(own, place)).toThrow(
+      "The event at s:7 is app.noted version 2; this release of turnlog reads up to version 1.",
+    );
     const noWay = row(["message.queued", 1, 1, {}]);
-    expect(codeOf(() => createCodec({}).decode(noWay, place))).toBe("LOG_DAMAGED");
+    expect(() => createCodec({}).decode(noWay, place)).toThrow(
+      "message.queued has no way from version 1 to 2.",
+    );
   });
 
   it("says that an event is invalid when its old version is", () => {

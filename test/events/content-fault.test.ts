@@ -6,6 +6,7 @@ import {
   outputFault,
   sendableOutput,
 } from "../../src/events/checks/content-fault.ts";
+import { MOST_LEVELS, type JsonValue } from "../../src/events/values/json.ts";
 
 const providerOptions = { openai: { a: 1 } };
 const reference = { openai: "file-1" };
@@ -76,12 +77,24 @@ describe("what a tool gives the model", () => {
 
   it("is refused with the field's name, and an unknown form as a whole", () => {
     expect(outputFault({ type: "text", value: 1 })).toMatch(/^`value`: /);
-    expect(outputFault("text")).toMatch(/^Invalid input/);
+    for (const none of ["text", null]) expect(outputFault(none)).toMatch(/^Invalid input/);
     expect(outputFault({ type: "file-id", value: "a" })).toBeDefined();
     const noName = { type: "content", value: [{ type: "file-id", fileId: "" }] };
     expect(outputFault(noName)).toMatch(/^`value\[0\]\.fileId`: /);
     const noAddress = { type: "content", value: [{ type: "image-url", url: "no address" }] };
     expect(outputFault(noAddress)).toMatch("expected an address");
+  });
+
+  it("has a value where it is JSON, of as many levels as every function can walk", () => {
+    const nested = (levels: number): unknown =>
+      Array.from({ length: levels }).reduce<unknown>((inner) => [inner], "a");
+    for (const type of ["json", "error-json"]) {
+      expect(outputFault({ type, value: nested(MOST_LEVELS) })).toBeUndefined();
+      expect(outputFault({ type, value: nested(MOST_LEVELS + 1) })).toMatch(
+        `\`value\`: Invalid input: expected JSON of at most ${MOST_LEVELS} levels`,
+      );
+      expect(outputFault({ type })).toMatch(/^`value`: /);
+    }
   });
 
   it("is sent as it is, or a sentence in its place, the same each time", () => {
@@ -133,6 +146,19 @@ describe("an event that no prompt can contain", () => {
   it.each(bad)("is named: %j", (event, fault) => {
     // @ts-expect-error Not what the types allow.
     expect(contentFault(event)).toContain(fault);
+  });
+
+  it("is nested more deeply than a value of as many levels in the event's own fields", () => {
+    const nested = (levels: number): JsonValue =>
+      Array.from({ length: levels }).reduce<JsonValue>((inner) => [inner], "a");
+    const fault = (levels: number): string | undefined =>
+      contentFault({
+        type: "tool.progressed",
+        data: { step: 1, callId: "c", output: nested(levels) },
+      });
+    // The data itself is one of ten more.
+    expect(fault(MOST_LEVELS + 9)).toBeUndefined();
+    expect(fault(MOST_LEVELS + 10)).toBe("its data is nested more than 500 levels deep");
   });
 
   it("is no event of a program, and none without options that a provider would read", () => {

@@ -59,3 +59,18 @@ it("every field that an event has is checked, but those that hold what others gi
   }
   expect([...unchecked].filter((place) => !isOne(free, place))).toEqual([]);
 });
+
+it("every field that an event always has must be there", () => {
+  const missed: string[] = [];
+  for (const type of knownTypes) {
+    if (type === "app.noted") continue;
+    const schema: z.ZodType = eventSchemas[type];
+    const samples = fc.sample(eventOf(type), { numRuns: 100, seed: 1 }).map(({ data }) => data);
+    for (const field of Object.keys(samples[0] ?? {})) {
+      if (samples.some((data) => !Object.hasOwn(data, field))) continue;
+      const without = { ...samples[0], [field]: undefined };
+      if (schema.safeParse(without).success) missed.push(`${type}.${field}`);
+    }
+  }
+  expect(missed).toEqual([]);
+});

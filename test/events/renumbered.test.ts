@@ -18,15 +18,29 @@ const id = (position: number, index: number): { position: number; index: number 
 });
 const strategy = "summarize";
 const digest = "a".repeat(64);
+/** A field that a later release may have added. */
+const later = { later: 1 };
 
 /** Positions in data, each made ten times as large below. */
 const pointing: readonly (readonly [EventBody, EventBody["data"]])[] = [
   [
     {
       type: "context.compacted",
-      data: { strategy, covers: { from: 1, to: 2 }, summary: "", beforeTokens: 3, afterTokens: 4 },
+      data: {
+        strategy,
+        covers: { from: 1, to: 2, ...later },
+        summary: "",
+        beforeTokens: 3,
+        afterTokens: 4,
+      },
     },
-    { strategy, covers: { from: 10, to: 20 }, summary: "", beforeTokens: 3, afterTokens: 4 },
+    {
+      strategy,
+      covers: { from: 10, to: 20, ...later },
+      summary: "",
+      beforeTokens: 3,
+      afterTokens: 4,
+    },
   ],
   [
     { type: "context.media-omitted", data: { before: 4, there: [], media: 1, savedBytes: 2 } },
@@ -39,9 +53,9 @@ const pointing: readonly (readonly [EventBody, EventBody["data"]])[] = [
   [
     {
       type: "context.reduced",
-      data: { step: 1, rung: "without-media", to: 3, media: [{ position: 2, index: 5 }] },
+      data: { step: 1, rung: "without-media", to: 3, media: [{ position: 2, index: 5, ...later }] },
     },
-    { step: 1, rung: "without-media", to: 30, media: [{ position: 20, index: 5 }] },
+    { step: 1, rung: "without-media", to: 30, media: [{ position: 20, index: 5, ...later }] },
   ],
   [{ type: "context.restored", data: { position: 5 } }, { position: 50 }],
   [
@@ -94,16 +108,16 @@ const pointing: readonly (readonly [EventBody, EventBody["data"]])[] = [
     { turn: 1, step: 2, messages: { summaries: [30] } },
   ],
   [
-    { type: "session.thinned", data: { drop: "reasoning", spans: [{ from: 1, to: 2 }] } },
-    { drop: "reasoning", spans: [{ from: 10, to: 20 }] },
+    { type: "session.thinned", data: { drop: "reasoning", spans: [{ from: 1, to: 2, ...later }] } },
+    { drop: "reasoning", spans: [{ from: 10, to: 20, ...later }] },
   ],
   [
-    { type: "session.redacted", data: { ranges: [{ from: 1, to: 2 }], reason: "a" } },
-    { ranges: [{ from: 10, to: 20 }], reason: "a" },
+    { type: "session.redacted", data: { ranges: [{ from: 1, to: 2, ...later }], reason: "a" } },
+    { ranges: [{ from: 10, to: 20, ...later }], reason: "a" },
   ],
   [
-    { type: "session.forked", data: { from: { session: "s", position: 8 } } },
-    { from: { session: "s", position: 80 } },
+    { type: "session.forked", data: { from: { session: "s", position: 8, ...later } } },
+    { from: { session: "s", position: 80, ...later } },
   ],
   // Its parent's log is another one.
   [
@@ -117,9 +131,11 @@ const pointing: readonly (readonly [EventBody, EventBody["data"]])[] = [
 ];
 
 it.each(pointing)("the positions in an event move, and nothing else in it: %j", (body, data) => {
-  expect(movedPositions(at(9, body), (position) => 10 * position)).toEqual({
-    ...at(9, body),
-    data,
+  const event = at(9, body);
+  Object.assign(event.data, later);
+  expect(movedPositions(event, (position) => 10 * position)).toEqual({
+    ...event,
+    data: { ...data, ...later },
   });
 });
 

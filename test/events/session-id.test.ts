@@ -5,7 +5,9 @@ import { expect, it } from "vitest";
 import {
   askedId,
   fromSegment,
+  isRepeatOf,
   parseSessionId,
+  repeatedId,
   segmentOf,
   sessionOfAsked,
   shellWord,
@@ -27,6 +29,10 @@ it("comes back from its segment and from the ids of its questions, which need no
     }),
     runs(300),
   );
+});
+
+it("is in no text that is no id of a question", () => {
+  for (const text of ["", "s", "call_0", "~1~2~c"]) expect(sessionOfAsked(text)).toBe("");
 });
 
 it("keeps ids apart, and prefixes prefixes", () => {
@@ -51,4 +57,12 @@ it("keeps the ids of the first release as they are, and refuses what no path has
 it("is one word of a shell", () => {
   expect(shellWord("team/a-1@x")).toBe("team/a-1@x");
   expect(shellWord("a$(b)'c")).toBe(`'a$(b)'\\''c'`);
+});
+
+it("tells which call's id was used again in its reply, and takes no other for it", () => {
+  expect(repeatedId("call_0", 2)).toBe("call_0@2");
+  for (const given of ["call_0", "a@b", ""])
+    expect(isRepeatOf(repeatedId(given, 12), given)).toBe(true);
+  for (const id of ["call_0", "call_0@", "call_0@x", "call_1@2", "xcall_0@2"])
+    expect(isRepeatOf(id, "call_0")).toBe(false);
 });

@@ -102,3 +102,52 @@ it("the calls for clients are listed oldest first: answered, lapsed or waiting",
   for (const one of all) expect(found(one.requestId)).toEqual([one]);
   expect(found("a")).toEqual([all[2], all[0]]);
 });
+
+it("what a stopping turn asked has lapsed, before its calls are skipped", () => {
+  const log = [
+    ...asked("Go."),
+    ...calling(1, "a", "b"),
+    question(1, "a"),
+    request(1, "b"),
+  ] as const;
+  const waiting = stateOf(...log);
+  expect(sessionApprovals("s", waiting)).toMatchObject([{ status: "waiting" }]);
+  expect(outputRequests("s", waiting)).toMatchObject([{ status: "waiting" }]);
+  const stopping = stateOf(...log, { type: "turn.cancel-requested", data: { turn: 1 } });
+  expect(sessionApprovals("s", stopping)).toMatchObject([{ status: "lapsed" }]);
+  expect(outputRequests("s", stopping)).toMatchObject([{ status: "lapsed" }]);
+});
+
+it("what another session had asked and settled keeps its id in a fork, and all else has an id of its own", () => {
+  const log = [
+    ...asked("Go."),
+    ...calling(1, "a", "b", "c", "d"),
+    question(1, "a"),
+    question(1, "b"),
+    request(1, "c"),
+    request(1, "d"),
+    answer(1, "a", true),
+    ended(1, "c"),
+  ] as const;
+  const [parent, fork] = [
+    stateOf(...log),
+    stateOf(...log, {
+      type: "session.forked",
+      data: { from: { session: "s", position: log.length } },
+    }),
+  ];
+  const idsOf = (session: string, state: typeof parent): readonly string[] => [
+    ...sessionApprovals(session, state).map(({ approvalId }) => approvalId),
+    ...outputRequests(session, state).map(({ requestId }) => requestId),
+  ];
+  const [a = "", b = "", c = "", d = ""] = idsOf("s", parent);
+  expect(idsOf("f", fork)).toEqual([a, b.replace("s~", "f~"), c, d.replace("s~", "f~")]);
+});
+
+it("a question that is asked again in its step leaves the one before lapsed", () => {
+  const state = stateOf(...asked("Go."), ...calling(1, "a"), question(1, "a"), question(1, "a"));
+  expect(sessionApprovals("s", state)).toMatchObject([
+    { attempt: 1, status: "lapsed" },
+    { attempt: 2, status: "waiting" },
+  ]);
+});

@@ -94,6 +94,21 @@ it("what is known of a prompt's size comes back with a rewind, unless the agent 
   expect(other.history).toEqual(history);
 });
 
+it("what became known behind a turn does not come back with a rewind to the turn's end", () => {
+  const { model } = agent;
+  const data = { counter: "test", model, estimatedTokens: 800, tokens: 900 };
+  const events: readonly EventBody[] = [
+    created,
+    ...turn(1),
+    { type: "context.counted", data },
+    { type: "session.titled", data: { title: "Talk" } },
+  ];
+  expect(stateOf(...events).counts.last?.tokens).toBe(900);
+  const at = (to: number) => stateOf(...events, { type: "session.rewound", data: { to } });
+  expect(at(first).counts).toEqual(stateOf(...events.slice(0, first)).counts);
+  expect(at(first + 1).counts.last?.tokens).toBe(900);
+});
+
 it("a rewind names a boundary, the head of the branch that continues, and messages that were left", () => {
   const state = stateOf(created, ...turn(1), ...turn(2));
   expect(state.position).toBe(second);

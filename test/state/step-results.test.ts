@@ -98,7 +98,10 @@ it("have each part as the model gave it, with the provider's data, then the resu
     },
     { type: "part.source", data: { sourceType: "url", id: "u", url: "https://a.invalid" } },
     { type: "part.file", data: { data: "AQID", mediaType: "image/png" } },
-    { type: "part.reasoning-file", data: { data: "BAUG", mediaType: "image/png" } },
+    {
+      type: "part.reasoning-file",
+      data: { data: "BAUG", mediaType: "image/png", providerMetadata: metadata },
+    },
     { type: "part.custom", data: { kind: "test.note", providerMetadata: metadata } },
     {
       type: "step.finished",
@@ -164,7 +167,7 @@ it("have each part as the model gave it, with the provider's data, then the resu
     found,
     source,
     { type: "file", file: picture },
-    { type: "reasoning-file", file: thought },
+    { type: "reasoning-file", file: thought, ...given },
     { type: "custom", kind: "test.note", ...given },
     done,
     broken,
@@ -181,7 +184,12 @@ it("have each part as the model gave it, with the provider's data, then the resu
     reasoningText: "Hm.",
     reasoning: [
       { type: "reasoning", text: "Hm.", providerOptions: metadata },
-      { type: "reasoning-file", data: "BAUG", mediaType: "image/png" },
+      {
+        type: "reasoning-file",
+        data: "BAUG",
+        mediaType: "image/png",
+        providerOptions: metadata,
+      },
     ],
     files: [picture],
     sources: [source],
@@ -246,4 +254,25 @@ it("have the speed of a step by its own time, and none where no time passed", ()
   });
   for (const ms of [0, -5])
     expect(at(ms)).toMatchObject({ responseTimeMs: 0, effectiveOutputTokensPerSecond: 0 });
+});
+
+it("tell the results of static tools from those of dynamic ones", () => {
+  const result = (callId: string): EventBody => ({
+    type: "tool.succeeded",
+    data: { step: 1, callId, output: callId },
+  });
+  const [step] = resultsOf(
+    ...asked("Go."),
+    stepStarted(1),
+    work("a"),
+    work("b", { dynamic: true }),
+    stepFinished(1, "tool-calls"),
+    result("a"),
+    result("b"),
+  );
+  const ids = (results: readonly { readonly toolCallId: string }[] = []): readonly string[] =>
+    results.map(({ toolCallId }) => toolCallId);
+  expect(ids(step?.toolResults)).toEqual(["a", "b"]);
+  expect(ids(step?.staticToolResults)).toEqual(["a"]);
+  expect(ids(step?.dynamicToolResults)).toEqual(["b"]);
 });

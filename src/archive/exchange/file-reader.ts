@@ -11,10 +11,10 @@ import {
   createCodec,
   digestIn,
   eventLine,
-  EventLines,
   headerLine,
   isBlobLine,
   parseBlobLine,
+  parseEventLine,
   parseHeaderLine,
   assertAppendable,
   parseSessionId,
@@ -175,7 +175,6 @@ async function checkLines(
   const states: SessionState[] = [];
   let header: ReturnType<typeof parseHeaderLine> | undefined;
   let session = "";
-  let reader = new EventLines(session);
   let events = 0;
   let hasEncrypted = false;
   let isChained = false;
@@ -184,14 +183,13 @@ async function checkLines(
     if (header === undefined) {
       header = parseHeaderLine(line);
       session = parseSessionId(as ?? header.session);
-      reader = new EventLines(session);
       return;
     }
     if (isBlobLine(line)) {
       const blob = parseBlobLine(line);
       return onBlob?.(blob);
     }
-    const event = reader.next(line);
+    const event = parseEventLine(line, { session, position: events + 1 });
     // Everything that the log would check in an event is checked now, since the log will not check it again.
     if (event.type === "unknown")
       assertAppendable(session, event.position, event, { origin: "copied" });

@@ -205,7 +205,7 @@ export interface SessionFamily {
 }
 
 export function isSameModel(one: ModelName | undefined, other: ModelName): boolean {
-  return one === other || (one?.provider === other.provider && one.modelId === other.modelId);
+  return one?.provider === other.provider && one.modelId === other.modelId;
 }
 
 export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({

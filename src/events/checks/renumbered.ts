@@ -7,6 +7,7 @@ import type {
   PromptPlace,
   PromptRange,
 } from "../catalogue/prepared-events.ts";
+import type { PositionRange } from "../catalogue/session-events.ts";
 
 /** @param events - All of a session; undefined for one that is left out */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
@@ -38,12 +39,14 @@ function withNewPositions(
   before: number,
   newPosition: (position: number) => number,
 ): SessionEvent {
+  const moved = <Range extends PositionRange>(range: Range): Range => ({
+    ...range,
+    from: newPosition(range.from),
+    to: newPosition(range.to),
+  });
   switch (event.type) {
-    case "context.compacted": {
-      const { from, to } = event.data.covers;
-      const covers = { ...event.data.covers, from: newPosition(from), to: newPosition(to) };
-      return { ...event, data: { ...event.data, covers } };
-    }
+    case "context.compacted":
+      return { ...event, data: { ...event.data, covers: moved(event.data.covers) } };
     case "context.media-omitted":
       return { ...event, data: { ...event.data, before: newPosition(event.data.before) } };
     case "context.reduced": {
@@ -65,23 +68,13 @@ function withNewPositions(
     case "step.prepared": {
       const { messages } = event.data;
       if (messages === undefined) return event;
-      const moved = movedChange(messages, newPosition);
-      return { ...event, data: { ...event.data, messages: moved } };
+      const change = movedChange(messages, newPosition);
+      return { ...event, data: { ...event.data, messages: change } };
     }
-    case "session.thinned": {
-      const spans = event.data.spans.map(({ from, to }) => ({
-        from: newPosition(from),
-        to: newPosition(to),
-      }));
-      return { ...event, data: { ...event.data, spans } };
-    }
-    case "session.redacted": {
-      const ranges = event.data.ranges.map(({ from, to }) => ({
-        from: newPosition(from),
-        to: newPosition(to),
-      }));
-      return { ...event, data: { ...event.data, ranges } };
-    }
+    case "session.thinned":
+      return { ...event, data: { ...event.data, spans: event.data.spans.map(moved) } };
+    case "session.redacted":
+      return { ...event, data: { ...event.data, ranges: event.data.ranges.map(moved) } };
     case "session.forked": {
       const { from } = event.data;
       if (from.position !== before - 1) return event;

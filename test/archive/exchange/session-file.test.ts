@@ -5,12 +5,9 @@ import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import {
   appendParts,
-  eventLine,
-  EventLines,
   TurnlogError,
   type EventLog,
   type NewEvent,
-  type SessionEvent,
 } from "../../../src/events/index.ts";
 import {
   EVENTS_PER_SNAPSHOT,
@@ -288,68 +285,6 @@ function longFile(texts: number): readonly string[] {
   }));
   return [header, ...events].map((line) => JSON.stringify(line));
 }
-
-describe("the line of a delta", () => {
-  const line = (text: string, place = "2"): string =>
-    `{"position":${place},"time":5,"type":"part.text-delta","version":1,"data":{"id":"0","text":"${text}"}}`;
-
-  /** The second line of a file, behind a delta of the same block or behind another event. */
-  function second(given: string, first: string): SessionEvent {
-    const lines = new EventLines("s");
-    lines.next(first);
-    return lines.next(given);
-  }
-  const before = [
-    ["a delta of its block", line("before", "1")],
-    [
-      "another event",
-      eventLine({ position: 1, time: 1, type: "turn.started", data: { turn: 1, maxSteps: 1 } }),
-    ],
-  ] as const;
-
-  it.each(before)("is read as JSON is, whatever its text is, behind %s", (_what, first) => {
-    const strings = fc.string({ unit: "binary", maxLength: 20 });
-    const types = fc.constantFrom("part.text-delta", "part.reasoning-delta");
-    fc.assert(
-      fc.property(
-        fc.constantFrom(5, 6),
-        types,
-        fc.oneof(fc.constant("0"), strings),
-        strings,
-        (time, type, id, text) => {
-          const event = { position: 2, time, type, data: { id, text } } as const;
-          const written = { position: 2, time, type, version: 1, data: { id, text } };
-          expect(eventLine(event)).toBe(JSON.stringify(written));
-          expect(second(eventLine(event), first)).toStrictEqual(event);
-        },
-      ),
-    );
-    for (const text of ["", "a\u2028b", "\ud83d", "x".repeat(5000)])
-      expect(second(line(text), first).data).toEqual({ id: "0", text });
-    expect(second(line("a").replace(":5,", ":1234567890123,"), first).time).toBe(1_234_567_890_123);
-    expect(second(line("a").replace(":5,", ":-1.5e1,"), first).time).toBe(-15);
-  });
-
-  describe.each(before)("behind %s", (_what, first) => {
-    it.each([
-      ["has a quote that ends its text", line('a"b')],
-      ["has a control character", line("a\u0001b")],
-      ["has a lone backslash", line("a\\")],
-      ["has a position that begins with a zero", line("a", "02")],
-      ["has no position", line("a", "")],
-      ["is of another position", line("a", "3")],
-      ["has a time that begins with a zero", line("a").replace(":5,", ":05,")],
-      ["has no time", line("a").replace(":5,", ":,")],
-      ["is cut off", line("a").slice(0, -1)],
-      ["has no text", line("a").replace('a"}}', '"}}').slice(0, -3)],
-      ["begins with another character", line("a").replace("{", "[")],
-      ["has something behind it", `${line("a")} 1`],
-      ["has one field more", line("a").replace('"version"', '"more":1,"version"')],
-    ])("is refused if it %s", (_how, given) => {
-      expect(() => second(given, first)).toThrow(TurnlogError);
-    });
-  });
-});
 
 it("of a fork is a whole session, whose header says where it branched off, also when it is exported again", async () => {
   await using log = await openMemoryLog();
