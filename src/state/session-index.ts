@@ -124,7 +124,8 @@ class SessionIndex implements Disposable {
     // Sessions that record events in the meantime are noted as changed, since they have no place yet.
     for await (const row of listSessions(this.#log, this.#keep)) {
       if (this.#isOver) return;
-      this.#put(row);
+      // An attempt that failed may have read it, and what a live session recorded since is newer than the log.
+      if (!this.#places.has(row.session)) this.#put(row);
     }
     this.#isBuilt = true;
   }
