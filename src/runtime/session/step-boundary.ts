@@ -25,6 +25,7 @@ import {
   namedInstructions,
   otherParts,
   prepareStep,
+  recordedPreparation,
   type Preparation,
   type PreparationOptions,
   offloadedChange,
@@ -83,12 +84,12 @@ export class StepBoundary {
   #prepareTurn(): Promise<boolean | undefined> | undefined {
     const { recorder, recording, prepared, ...options } = this.#options;
     const own = prepared();
-    const isDone = this.#call !== undefined || recording.preparation !== undefined;
-    if (own.agent.prepareCall === undefined || isDone) return undefined;
+    if (own.agent.prepareCall === undefined || this.#call !== undefined) return undefined;
     this.#deliver();
     const { state, session } = recorder;
+    const { preparation: recorded } = recording;
     return this.#atOnePlace(async () => {
-      const made = await prepareTurn(state, own, { ...options, session });
+      const made = await prepareTurn(state, own, { ...options, session, recorded });
       return () => {
         this.#record(made);
         this.#call = made;
@@ -289,16 +290,29 @@ interface TurnPreparation extends Preparation {
 async function prepareTurn(
   state: SessionState,
   prepared: PreparedAgent,
-  { session, turn, blobs }: Pick<PreparationOptions, "session" | "turn" | "blobs">,
+  {
+    session,
+    turn,
+    blobs,
+    recorded,
+  }: Pick<PreparationOptions, "session" | "turn" | "blobs" | "recorded">,
 ): Promise<TurnPreparation> {
   const { history, view, machine } = state;
+  const isKnown = view.prepared?.step === machine.context.step + 1;
+  // Of a step that the log has prepared, the record counts.
+  const step = isKnown ? 0 : machine.context.step + 1;
+  if (recorded !== undefined)
+    return {
+      ...(await recordedPreparation(state, prepared, recorded)),
+      step,
+      overrides: undefined,
+    };
   const messages = promptMessages(history, view);
   const call = { options: await turn.options(), messages, context: await turn.context() };
   const { agent, messages: returned, context } = await preparedCall(prepared.agent, call);
   const made = await prepareAgent(agent);
   const overrides = turnOverrides(prepared.agent, agent);
   // After a restart in the middle of a turn, the log has its messages and instructions.
-  const isKnown = view.prepared?.step === machine.context.step + 1;
   const isFirst = machine.context.stepsInTurn === 0 && !isKnown;
   const own = new Set([...messages, ...plainEntries(history, view).map(({ message }) => message)]);
   const change = await awaited("prepareCall", async () =>
@@ -324,8 +338,7 @@ async function prepareTurn(
   const isChanged = Object.keys(data).length > 2;
   return {
     prepared: made,
-    // Of a step that the log has prepared, the record counts.
-    step: isKnown ? 0 : data.step,
+    step,
     overrides,
     events:
       isChanged && !isKnown

@@ -113,7 +113,8 @@ export async function prepareStep(
   };
 }
 
-async function recordedPreparation(
+/** The recorded answer of `prepareCall` or `prepareStep`, whichever comes next. */
+export async function recordedPreparation(
   state: SessionState,
   prepared: PreparedAgent,
   recorded: RecordedPreparation,
