@@ -11,6 +11,7 @@ import {
 import type { Agent } from "../agent/index.ts";
 import { recordedError } from "../models/index.ts";
 import type { RecordedPreparation } from "../runtime/index.ts";
+import { beginOf } from "./recorded-endings.ts";
 import type { RecordedOrder } from "./recorded-order.ts";
 
 /** The agent with conditions that are met where the log says so. Recorded inputs are not refined again. */
@@ -128,7 +129,6 @@ const answers: ReadonlySet<EventType> = new Set<EventType>([
   "turn.limit-reached",
   "turn.held",
   "message.delivered",
-  "blob.stored",
   "step.prepared",
   "step.failed-over",
   "prompt.text",
@@ -158,7 +158,7 @@ function boundaryEnd(events: readonly SessionEvent[], position: number): Session
     if (event.type === "turn.ended" && !outsideEnds.has(event.data.reason)) return event;
     if (endings.has(event.type)) return undefined;
     const isTimeUp = event.type === "turn.limit-reached" && event.data.limit === "time";
-    if (answers.has(event.type) && !isTimeUp) return event;
+    if (answers.has(event.type) && !isTimeUp) return events[beginOf(event.position, events) - 1];
   }
   return undefined;
 }

@@ -6,9 +6,10 @@ import { z } from "zod";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import type { Agent, RuntimeOptions, Session } from "../../src/public/index.ts";
 import { replay } from "../../src/replay/index.ts";
+import { allow } from "../support/answering.ts";
 import { ask } from "../support/asking.ts";
 import { call, calling } from "../support/script.ts";
-import { openSession } from "../support/with-runtime.ts";
+import { openSession, reopen } from "../support/with-runtime.ts";
 
 const tools = { look: tool({ inputSchema: z.object({}), execute: () => "a map" }) };
 const script = () => scriptedModel([calling(call("look", "1", {})), "Done."]);
@@ -44,6 +45,26 @@ describe("a replay answers from the recording", () => {
     expect(types.filter((type) => type === "step.prepared")).toHaveLength(3);
   });
 
+  it("for a turn that another process prepared again after an approval", async () => {
+    const agent = {
+      tools,
+      toolApproval: { look: "user-approval" },
+      prepareCall: settled({ temperature: 0.1 }),
+      prepareStep: () => ({ topP: 0.5 }),
+    } satisfies Omit<Agent, "model">;
+    const first = await openSession({ ...agent, model: script() });
+    const turn = await first.session.send("Look.", { id: "m" });
+    await turn.untilRest();
+    await using second = await reopen(first, { ...agent, model: scriptedModel(["Done."]) });
+    await allow(second.session, "1");
+    await (
+      await second.session.turn("m")
+    ).result;
+    const events = await second.events();
+    expect(events.filter(({ type }) => type === "step.prepared")).toHaveLength(4);
+    expect((await replay(events, { ...agent, model: script() })).difference).toBeUndefined();
+  });
+
   it("for conditions that `prepareCall` gave the turn", async () => {
     const { difference, types } = await differenceOf({
       prepareCall: settled({ stopWhen: isStepCount(1), temperature: 0.1 }),
@@ -77,7 +98,10 @@ describe("a replay waits for the recorded end of a turn that was cancelled", () 
       await session.setMetadata({ user: "ann" });
       const turn = await session.send("Look.");
       await turn.started;
-      await session.send("Never mind.");
+      await session.send([
+        { type: "text", text: "Never mind." },
+        { type: "file", mediaType: "application/pdf", data: new Uint8Array(5000) },
+      ]);
       await session.cancel({ withdraw: true });
       return await turn.result;
     });

@@ -25,7 +25,6 @@ import {
   namedInstructions,
   otherParts,
   prepareStep,
-  recordedPreparation,
   type Preparation,
   type PreparationOptions,
   offloadedChange,
@@ -56,6 +55,8 @@ export class StepBoundary {
   /** The step that was prepared last. */
   #call: TurnPreparation | undefined;
   #made: { readonly step: number; readonly prepared: PreparedAgent } | undefined;
+  /** Of a replay: the step was prepared, maybe by `prepareCall`, and the recording may prepare it once more. */
+  #isUnsettled = false;
 
   constructor(options: StepBoundaryOptions) {
     this.#options = options;
@@ -84,12 +85,12 @@ export class StepBoundary {
   #prepareTurn(): Promise<boolean | undefined> | undefined {
     const { recorder, recording, prepared, ...options } = this.#options;
     const own = prepared();
-    if (own.agent.prepareCall === undefined || this.#call !== undefined) return undefined;
+    const isDone = this.#call !== undefined || recording.preparation !== undefined;
+    if (own.agent.prepareCall === undefined || isDone) return undefined;
     this.#deliver();
     const { state, session } = recorder;
-    const { preparation: recorded } = recording;
     return this.#atOnePlace(async () => {
-      const made = await prepareTurn(state, own, { ...options, session, recorded });
+      const made = await prepareTurn(state, own, { ...options, session });
       return () => {
         this.#record(made);
         this.#call = made;
@@ -108,9 +109,10 @@ export class StepBoundary {
     this.#deliver();
     const preparing = this.#prepare();
     if (preparing !== undefined)
-      return preparing.then((prepared) =>
-        prepared === undefined ? undefined : this.#begin(begin, prepared),
-      );
+      return preparing.then((prepared) => {
+        if (prepared === undefined) return undefined;
+        return this.#isUnsettled ? this.#prepareStep(begin) : this.#begin(begin, prepared);
+      });
     return this.#begin(begin, this.#agent);
   }
 
@@ -202,7 +204,7 @@ export class StepBoundary {
     const call = this.#call;
     const made = this.#made;
     const isOfCall = call?.step === step + 1 && made?.step !== step + 1;
-    if (known?.step === step + 1 && !isOfCall) {
+    if (known?.step === step + 1 && !isOfCall && !this.#isUnsettled) {
       // After a compaction, or in a process that found the step prepared.
       return this.#atOnePlace(async (isHere) => {
         if (made?.step === known.step) return () => made.prepared;
@@ -240,6 +242,7 @@ export class StepBoundary {
     });
     return () => {
       this.#record(next);
+      this.#isUnsettled = recorded !== undefined && next.events.length > 0;
       this.#made = { step: state.machine.context.step + 1, prepared: next.prepared };
       return next.prepared;
     };
@@ -290,29 +293,16 @@ interface TurnPreparation extends Preparation {
 async function prepareTurn(
   state: SessionState,
   prepared: PreparedAgent,
-  {
-    session,
-    turn,
-    blobs,
-    recorded,
-  }: Pick<PreparationOptions, "session" | "turn" | "blobs" | "recorded">,
+  { session, turn, blobs }: Pick<PreparationOptions, "session" | "turn" | "blobs">,
 ): Promise<TurnPreparation> {
   const { history, view, machine } = state;
-  const isKnown = view.prepared?.step === machine.context.step + 1;
-  // Of a step that the log has prepared, the record counts.
-  const step = isKnown ? 0 : machine.context.step + 1;
-  if (recorded !== undefined)
-    return {
-      ...(await recordedPreparation(state, prepared, recorded)),
-      step,
-      overrides: undefined,
-    };
   const messages = promptMessages(history, view);
   const call = { options: await turn.options(), messages, context: await turn.context() };
   const { agent, messages: returned, context } = await preparedCall(prepared.agent, call);
   const made = await prepareAgent(agent);
   const overrides = turnOverrides(prepared.agent, agent);
   // After a restart in the middle of a turn, the log has its messages and instructions.
+  const isKnown = view.prepared?.step === machine.context.step + 1;
   const isFirst = machine.context.stepsInTurn === 0 && !isKnown;
   const own = new Set([...messages, ...plainEntries(history, view).map(({ message }) => message)]);
   const change = await awaited("prepareCall", async () =>
@@ -338,7 +328,8 @@ async function prepareTurn(
   const isChanged = Object.keys(data).length > 2;
   return {
     prepared: made,
-    step,
+    // Of a step that the log has prepared, the record counts.
+    step: isKnown ? 0 : data.step,
     overrides,
     events:
       isChanged && !isKnown
