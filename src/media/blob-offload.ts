@@ -79,10 +79,11 @@ export class BlobOffload implements Disposable {
   async offload(content: Uint8Array, declared: string | undefined): Promise<OffloadedContent> {
     const { store, quota, recorded, limits } = this.#options;
     const { inlineBytes = DEFAULT_INLINE_BYTES, maxBytes = DEFAULT_MAX_BYTES } = limits;
-    // A replay keeps content that stayed in its event when it was recorded.
-    if (recorded !== undefined) return asItIs(content, declared ?? UNKNOWN_TYPE);
-    if (content.byteLength > maxBytes) throw this.#refusal(content.byteLength, maxBytes);
     const sha256 = hash("sha256", content);
+    // A replay keeps content that stayed in its event when it was recorded.
+    if (recorded !== undefined)
+      return this.recall(blobReference(sha256)) ?? asItIs(content, declared ?? UNKNOWN_TYPE);
+    if (content.byteLength > maxBytes) throw this.#refusal(content.byteLength, maxBytes);
     const mediaType = await this.#typeOf(content, declared, sha256);
     const blob = measured(content, mediaType);
     // Content that a model cannot be shown is always a blob, so that a note can name it.

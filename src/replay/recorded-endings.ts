@@ -121,11 +121,14 @@ export function sessionName(events: readonly SessionEvent[], after: number): str
   return made;
 }
 
-/** The recorded blobs, which messages and results refer to. */
-export function recordedBlobs(
-  events: readonly SessionEvent[],
-): (sha256: string) => KnownBlob | undefined {
+/** The recorded blobs, which messages and results refer to. Text that is too short for any of them stays as it is. */
+export function recordedBlobs(events: readonly SessionEvent[]): {
+  readonly recorded: (sha256: string) => KnownBlob | undefined;
+  readonly inlineBytes?: number;
+} {
   const stored = events.filter((event) => event.type === "blob.stored");
   const known = new Map(stored.map(({ data: { sha256, ...blob } }) => [sha256, blob]));
-  return (sha256) => known.get(sha256);
+  const recorded = (sha256: string): KnownBlob | undefined => known.get(sha256);
+  if (known.size === 0) return { recorded };
+  return { recorded, inlineBytes: Math.min(...[...known.values()].map(({ bytes }) => bytes)) };
 }

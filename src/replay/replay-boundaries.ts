@@ -6,10 +6,12 @@ import {
   type EventBody,
   type EventType,
   type SessionEvent,
+  type TurnEndReason,
 } from "../events/index.ts";
 import type { Agent } from "../agent/index.ts";
 import { recordedError } from "../models/index.ts";
 import type { RecordedPreparation } from "../runtime/index.ts";
+import { beginOf } from "./recorded-endings.ts";
 import type { RecordedOrder } from "./recorded-order.ts";
 
 /** The agent with conditions that are met where the log says so. Recorded inputs are not refined again. */
@@ -23,15 +25,29 @@ export function withRecordedStops(
   const given = { ...rest, ...defined({ experimental_refineToolInput: refined }) };
   const agent = withRecordedRefusals(given, events);
   if (live.has("stopWhen")) return agent;
-  if (agent.stopWhen === undefined) return withRecordedLimit(agent, events, order.position);
-  const stopWhen = [agent.stopWhen].flat().map((_, index) => async () => {
+  const limited =
+    agent.stopWhen === undefined ? withRecordedLimit(agent, events, order.position) : agent;
+  const conditions = conditionsOf(agent, events);
+  if (conditions === 0) return limited;
+  const stopWhen = Array.from({ length: conditions }, (_, index) => async () => {
     const answer = boundaryEnd(events, order.position);
     // The turn ended while the function was still asked.
     if (answer === undefined) return await new Promise<never>(() => {});
     await order.due(answer.position);
     return answer.type === "turn.limit-reached" && answer.data.condition === index;
   });
-  return { ...agent, stopWhen };
+  return { ...limited, stopWhen };
+}
+
+/** The number of the agent's conditions, or of those that `prepareCall` gave a turn. */
+function conditionsOf(
+  { stopWhen = [], prepareCall }: Agent,
+  events: readonly SessionEvent[],
+): number {
+  const met = events.flatMap(({ type, data }) =>
+    type === "turn.limit-reached" && data.condition !== undefined ? [data.condition + 1] : [],
+  );
+  return Math.max([stopWhen].flat().length, ...(prepareCall === undefined ? [] : met));
 }
 
 /** Each call has the input that its refinement came to. */
@@ -65,15 +81,14 @@ function withRecordedLimit(agent: Agent, events: readonly SessionEvent[], positi
   return { ...agent, maxSteps: started.data.maxSteps };
 }
 
-/** The recorded events of `prepareStep`, which is not called, or its error. Undefined if there is nothing to answer. */
+/**
+ * The recorded events of `prepareCall` and `prepareStep`, which are not called, or their error. A turn that ended
+ * before its next step waits there for its end.
+ */
 export function recordedPreparations(
-  agent: Agent,
   events: readonly SessionEvent[],
   order: RecordedOrder,
-): RecordedPreparation | undefined {
-  const isRecorded = (event: SessionEvent): boolean =>
-    event.type === "step.prepared" || faultAt(event, events) !== undefined;
-  if (agent.prepareStep === undefined && !events.some(isRecorded)) return undefined;
+): RecordedPreparation {
   return async () => {
     const next = boundaryEnd(events, order.position);
     if (next === undefined) return await new Promise<never>(() => {});
@@ -114,7 +129,6 @@ const answers: ReadonlySet<EventType> = new Set<EventType>([
   "turn.limit-reached",
   "turn.held",
   "message.delivered",
-  "blob.stored",
   "step.prepared",
   "step.failed-over",
   "prompt.text",
@@ -126,20 +140,25 @@ const answers: ReadonlySet<EventType> = new Set<EventType>([
   "context.compaction-started",
 ]);
 
+const outsideEnds: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([
+  "cancelled",
+  "interrupted",
+  "timed-out",
+]);
+
 const endings: ReadonlySet<EventType> = new Set<EventType>([
   "turn.ended",
   "session.recovered",
   "session.forked",
 ]);
 
+/** The event that answers; undefined if the turn was ended from outside while a function was still asked. */
 function boundaryEnd(events: readonly SessionEvent[], position: number): SessionEvent | undefined {
   for (const event of events.slice(position)) {
+    if (event.type === "turn.ended" && !outsideEnds.has(event.data.reason)) return event;
     if (endings.has(event.type)) return undefined;
-    const isTimeUp =
-      event.type === "turn.limit-reached" &&
-      event.data.limit !== "stop-condition" &&
-      event.data.limit !== "budget";
-    if (answers.has(event.type) && !isTimeUp) return event;
+    const isTimeUp = event.type === "turn.limit-reached" && event.data.limit === "time";
+    if (answers.has(event.type) && !isTimeUp) return events[beginOf(event.position, events) - 1];
   }
   return undefined;
 }

@@ -63,7 +63,7 @@ export class ReplayProcess {
     const testing = lane.testing(run);
     const runtime = await createRuntime({
       log: this.#ownLog(),
-      blobs: { store: blobs, recorded: recordedBlobs(events) },
+      blobs: { store: blobs, ...recordedBlobs(events) },
       ...(agentName === undefined ? { agent: run } : { agents: { [agentName]: run } }),
       events: recordedAppEvents(events),
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",

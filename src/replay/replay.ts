@@ -67,7 +67,7 @@ export interface ReplayOptions {
   readonly allow?: readonly AllowedDifference[];
   /**
    * Parts of the agent that run, instead of answering from the recording: `tools` (their `execute`), `stopWhen`,
-   * `prepareStep`, `refineToolInput`. What they do then shows in the events. Default: none.
+   * `prepareStep` (with `prepareCall`), `refineToolInput`. What they do then shows in the events. Default: none.
    */
   readonly live?: readonly LivePart[];
   /** Milliseconds without an event after which the replay stops waiting for the next one. Default: 1,000, with live tools 60,000. */
@@ -236,6 +236,7 @@ const liveNames: Readonly<Record<string, LivePart>> = {
   "tools.execute": "tools",
   stopWhen: "stopWhen",
   prepareStep: "prepareStep",
+  prepareCall: "prepareStep",
   experimental_refineToolInput: "refineToolInput",
 };
 
@@ -372,11 +373,9 @@ class RecordedLane implements StageLane {
     };
   }
 
-  testing(agent: Agent): NonNullable<RuntimeOptions["testing"]> {
+  testing(): NonNullable<RuntimeOptions["testing"]> {
     const { events, order, live } = this.#options;
-    const preparation = live.has("prepareStep")
-      ? undefined
-      : recordedPreparations(agent, events, order);
+    const preparation = live.has("prepareStep") ? undefined : recordedPreparations(events, order);
     const hasTexts = events.some(({ type }) => type.startsWith("prompt."));
     return {
       clock: () => events[Math.min(order.position, events.length - 1)]?.time ?? 0,

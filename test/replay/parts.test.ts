@@ -22,6 +22,7 @@ const agent: Agent = {
   maxOutputTokens: 500,
   tools: looking(async () => "a map"),
   stopWhen: stepCountIs(9),
+  prepareCall: ({ options: _, ...settings }) => settings,
   prepareStep: () => ({}),
   experimental_refineToolInput: { look: ({ at }: { at: string }) => ({ at: at.trim() }) },
   onEnd: () => {},
@@ -81,6 +82,12 @@ it("names what was compared, what ran, and what was not looked at", async () => 
   expect(parts).toEqual({
     compared: ["model", "instructions", "temperature", "maxOutputTokens", "tools"],
     live: ["stopWhen"],
-    unchecked: ["prepareStep", "experimental_refineToolInput", "onEnd", "tools.execute"],
+    unchecked: [
+      "prepareCall",
+      "prepareStep",
+      "experimental_refineToolInput",
+      "onEnd",
+      "tools.execute",
+    ],
   });
 });

@@ -6,6 +6,11 @@ import { z } from "zod";
 import {
   askPerson,
   callIdentity,
+  encryptedLog,
+  exportSession,
+  importSession,
+  memoryKeys,
+  openMemoryLog,
   verifySession,
   type Agent,
   type Session,
@@ -143,6 +148,25 @@ describe("a tool that asks a person", () => {
     expect(unknown?.data).toMatchObject({ callId: "1", reason: "cancelled" });
     expect(await problemsOf(open)).toEqual([]);
   });
+
+  it.each([
+    ["approved", allow],
+    ["denied", refuse],
+  ])(
+    "is sound once its question was %s and redacted, in a store and in a file",
+    async (_, answer) => {
+      const log = encryptedLog(await openMemoryLog(), memoryKeys());
+      await using open = await openSession(booking(login).agent, { log });
+      const turn = await open.session.send("Book Faust.");
+      await turn.untilRest();
+      await answer(open.session, "1");
+      await turn.result;
+      const called = (await open.events()).find(({ type }) => type === "part.tool-call");
+      await open.session.redact(called?.position ?? 0);
+      expect(await problemsOf(open)).toEqual([]);
+      await importSession(await openMemoryLog(), exportSession(log, "s"));
+    },
+  );
 
   it("accepts the same answer again, and refuses another one", async () => {
     await using open = await openSession(booking(seats).agent);

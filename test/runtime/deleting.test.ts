@@ -3,7 +3,13 @@
 import { tool } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
+import {
+  createRuntime,
+  openMemoryLog,
+  type Agent,
+  type EventLog,
+  type Runtime,
+} from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
@@ -40,6 +46,34 @@ it("deletes a session that is idle, and its handles and its name are of no use a
   ).result;
   expect(await logProblems(log)).toEqual([]);
   expect(warnings).toEqual([]);
+});
+
+it.each<[string, { readonly agent?: string }, (log: EventLog) => Promise<Runtime>]>([
+  [
+    "named agents",
+    { agent: "main" },
+    async (log) =>
+      await createRuntime({ log, agents: { main: { model: scriptedModel(() => "Yes.") } } }),
+  ],
+  [
+    "a function that knows no agent for it",
+    {},
+    async (log) =>
+      await createRuntime({
+        log,
+        agent: ({ metadata }) => {
+          if (metadata["agent"] !== "main") throw new Error("Nobody answers here.");
+          return { model: scriptedModel(() => "Yes.") };
+        },
+      }),
+  ],
+])("says that a session is deleted in a runtime with %s", async (_, named, open) => {
+  await using log = await openMemoryLog();
+  await using runtime = await open(log);
+  const session = await runtime.session("s", { ...named, metadata: { agent: "main" } });
+  await runtime.delete("s");
+  await expect(runtime.session("s")).rejects.toMatchObject({ code: "SESSION_DELETED" });
+  await expect(session.send("Again.")).rejects.toMatchObject({ code: "SESSION_DELETED" });
 });
 
 it("refuses to delete a session while it runs a turn, which continues", async () => {

@@ -2,14 +2,17 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import {
   createRuntime,
   openMemoryLog,
+  type Agent,
   type EventLog,
   type Runtime,
   type TurnlogError,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import type { Timer } from "../../src/shared/index.ts";
 import { systemTimer } from "../../src/shared/index.ts";
@@ -107,6 +110,24 @@ describe("a message for later", () => {
     await expect(session.send("?", { replaces: "l", notBefore: time.at(1) })).rejects.toMatchObject(
       { code: "INVALID_INPUT" },
     );
+  });
+
+  it("is for now if its time comes while it is received", async () => {
+    const [log, time] = [await openMemoryLog(), new Time()];
+    const callOptionsSchema = z.object({}).refine(async () => {
+      time.now += 1000;
+      return true;
+    });
+    const prepareCall: Agent["prepareCall"] = ({ options: _, ...settings }) => settings;
+    const preparing = { ...agent, callOptionsSchema, prepareCall };
+    await using runtime = await open(log, time, { agent: preparing });
+    const session = await runtime.session("s");
+    const turn = await session.send("Soon.", { options: {}, notBefore: time.at(500) });
+    expect((await turn.result).text).toBe("Done.");
+    const events = await storedEvents(log, "s");
+    const queued = events.find(({ type }) => type === "message.queued");
+    expect(queued?.data).not.toHaveProperty("notBefore");
+    expect((await replay(events, agent)).difference).toBeUndefined();
   });
 
   it("does not hold up messages that were sent after it, nor release those that are held", async () => {

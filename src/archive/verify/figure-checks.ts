@@ -1,6 +1,6 @@
 /** Law 7: the figures of the steps add up to those of the turns, of the session and of its summary. */
 
-import type { TokenUsage, SessionEvent } from "../../events/index.ts";
+import { isRedacted, type TokenUsage, type SessionEvent } from "../../events/index.ts";
 import { noUsage, ownSteps, spending, turnUsage } from "../../projections/index.ts";
 import type { SessionState } from "../../state/index.ts";
 import { noFaults, type Check } from "./check.ts";
@@ -178,7 +178,10 @@ export function callCheck(): Check {
 
   function onQuestion(event: SessionEvent<"tool.approval-requested">): readonly string[] {
     const call = callOf(event);
-    if (call === undefined || event.data.question === undefined) return noFaults;
+    if (call === undefined) return noFaults;
+    // A redacted question is told from an approval by its call, which runs.
+    const isQuestion = event.data.question !== undefined;
+    if (!isQuestion && !(isRedacted(event) && call.start !== undefined)) return noFaults;
     call.hasAsked = true;
     return call.start === undefined ? [`${call.name} asks a person before it was started`] : [];
   }

@@ -255,11 +255,19 @@ function gone(session: string, cause?: unknown): TurnlogError {
   );
 }
 
-/** The error of an activation: only the append tells that the id belongs to a deleted session. */
-export function asGone(session: string, error: unknown): unknown {
-  const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
-  const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
-  return isGone ? gone(session, cause) : error;
+/**
+ * The error of an activation. That the id belongs to a deleted session is told by the append, or it is why the
+ * session names no agent.
+ */
+export async function asGone(log: EventLog, session: string, error: unknown): Promise<unknown> {
+  if (!TurnlogError.isInstance(error)) return error;
+  const { code, cause } = error;
+  if (TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED")
+    return gone(session, cause);
+  if (code !== "INVALID_INPUT" && code !== "CALLBACK_FAILED") return error;
+  for await (const deleted of log.deleted())
+    if (deleted.session === session) return gone(session, error);
+  return error;
 }
 
 /** The error of a passivated actor: the caller finds a new actor when it calls again. */

@@ -99,12 +99,14 @@ export function sessionSending(
       } = {},
     ) {
       const input = heldInput(id, given);
-      const notBefore = time === undefined ? undefined : laterThan(clock(), time);
+      // What is received meanwhile may take longer than until then.
+      const later = (): number | undefined =>
+        time === undefined ? undefined : laterThan(clock(), time);
       let actor = await openActor("accept messages");
       const again = async (on: SessionActor) =>
         turnOf(
           messageId,
-          await sendAgain(on, input, messageId, { delivery, notBefore, values }),
+          await sendAgain(on, input, messageId, { delivery, notBefore: later(), values }),
           values.output,
         );
       if (acceptedAt(actor.state.queue, messageId) !== undefined) return await again(actor);
@@ -125,7 +127,7 @@ export function sessionSending(
         id: messageId,
         content,
         delivery: delivery ?? "follow-up",
-        ...defined({ notBefore, by, about }),
+        ...defined({ notBefore: later(), by, about }),
       };
       const accept = (on: SessionActor): ReturnType<typeof queueMessage> =>
         queueMessage(on, { data, stored, values });

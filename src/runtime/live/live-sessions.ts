@@ -130,10 +130,10 @@ export class LiveSessions {
         this.#passivateLater(live);
         return live;
       },
-      (error: unknown) => {
+      async (error: unknown) => {
         if (this.#live.get(session) === activation) this.#live.delete(session);
         this.#host.ledger?.passivated(session, this.isLive);
-        throw asGone(session, error);
+        throw await asGone(this.#host.log, session, error);
       },
     );
     this.#live.set(session, activation);

@@ -55,6 +55,8 @@ export class StepBoundary {
   /** The step that was prepared last. */
   #call: TurnPreparation | undefined;
   #made: { readonly step: number; readonly prepared: PreparedAgent } | undefined;
+  /** Of a replay: the step was prepared, maybe by `prepareCall`, and the recording may prepare it once more. */
+  #isUnsettled = false;
 
   constructor(options: StepBoundaryOptions) {
     this.#options = options;
@@ -107,9 +109,10 @@ export class StepBoundary {
     this.#deliver();
     const preparing = this.#prepare();
     if (preparing !== undefined)
-      return preparing.then((prepared) =>
-        prepared === undefined ? undefined : this.#begin(begin, prepared),
-      );
+      return preparing.then((prepared) => {
+        if (prepared === undefined) return undefined;
+        return this.#isUnsettled ? this.#prepareStep(begin) : this.#begin(begin, prepared);
+      });
     return this.#begin(begin, this.#agent);
   }
 
@@ -201,7 +204,7 @@ export class StepBoundary {
     const call = this.#call;
     const made = this.#made;
     const isOfCall = call?.step === step + 1 && made?.step !== step + 1;
-    if (known?.step === step + 1 && !isOfCall) {
+    if (known?.step === step + 1 && !isOfCall && !this.#isUnsettled) {
       // After a compaction, or in a process that found the step prepared.
       return this.#atOnePlace(async (isHere) => {
         if (made?.step === known.step) return () => made.prepared;
@@ -239,6 +242,7 @@ export class StepBoundary {
     });
     return () => {
       this.#record(next);
+      this.#isUnsettled = recorded !== undefined && next.events.length > 0;
       this.#made = { step: state.machine.context.step + 1, prepared: next.prepared };
       return next.prepared;
     };

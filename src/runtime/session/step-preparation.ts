@@ -118,13 +118,15 @@ async function recordedPreparation(
   prepared: PreparedAgent,
   recorded: RecordedPreparation,
 ): Promise<Preparation> {
-  const events = await recorded(state.machine.context.step + 1);
+  const step = state.machine.context.step + 1;
+  const events = await recorded(step);
+  const known = state.view.prepared?.step === step ? state.view.prepared.overrides : undefined;
   const found = events.find((event) => event.type === "step.prepared");
   const texts = events.filter((event) => event.type === "prompt.text");
   const instructions =
     found === undefined ? turnInstructions(state) : instructionsAfter(state, texts, found.data);
   return {
-    prepared: await fromRecord(prepared, { ...found?.data.overrides }, instructions, true),
+    prepared: await fromRecord(prepared, found?.data.overrides ?? known ?? {}, instructions, true),
     events,
     apply: () => {},
   };
