@@ -39,15 +39,17 @@ export async function checkout(
 
 async function move(
   session: string,
-  name: "rewind" | "checkout",
+  name: Move,
   args: readonly unknown[],
   options: Given,
   { data, progress }: Output,
 ): Promise<void> {
   await using port = await openPort(options, { elsewhere: inTheOtherProcess });
+  const before = await port.log.revision(session);
   const rewound = rewoundSchema.parse(await port.post(session, name, args));
   if (options.json) return await writeLine(data, jsonText({ session, ...rewound }));
-  await writeLine(data, (name === "rewind" ? sentence : checkoutSentence)(session, rewound));
+  const sentence = rewound.position > before ? movedSentence : sameSentence;
+  await writeLine(data, sentence(name, session, rewound));
   await writeLines(progress, effectLines(rewound));
 }
 
@@ -64,18 +66,22 @@ function onlyPlace({ to, beforeTurn, beforeMessage }: Omit<RewindOptions, "tell"
   );
 }
 
-function sentence(session: string, { branch, to, turns }: Rewound): string {
-  const { length } = turns;
-  return length === 0
-    ? `Session ${session} is already at position ${to}, on branch ${branch}: nothing changed.`
-    : `Session ${session} is back at position ${to}, on the new branch ${branch}; ${amount(length, "turn")} left the active branch.`;
+type Move = "rewind" | "checkout";
+
+function movedSentence(name: Move, session: string, { branch, to, turns }: Rewound): string {
+  const where =
+    name === "rewind"
+      ? `back at position ${to}, on the new branch ${branch}`
+      : `on branch ${branch} again, at position ${to}`;
+  return `Session ${session} is ${where}; ${amount(turns.length, "turn")} left the active branch.`;
 }
 
-function checkoutSentence(session: string, { branch, to, turns }: Rewound): string {
-  const { length } = turns;
-  return length === 0
-    ? `Session ${session} is already on branch ${branch}, at position ${to}: nothing changed.`
-    : `Session ${session} is on branch ${branch} again, at position ${to}; ${amount(length, "turn")} left the active branch.`;
+function sameSentence(name: Move, session: string, { branch, to }: Rewound): string {
+  const where =
+    name === "rewind"
+      ? `at position ${to}, on branch ${branch}`
+      : `on branch ${branch}, at position ${to}`;
+  return `Session ${session} is already ${where}: nothing changed.`;
 }
 
 function effectLines({ effects }: Rewound): readonly string[] {
