@@ -151,6 +151,7 @@ export class OpenedSessions {
       onWarning: this.#host.onWarning,
       assertMetadata: (metadata) =>
         assertMetadata(this.#host.options.metadataSchema, session, metadata),
+      agent: async () => (await this.#agentOf(session)).prepared.agent,
       delete: this.#host.delete,
       redact: this.#host.redact,
       changeAgent: (name, changes, command) =>
@@ -159,7 +160,8 @@ export class OpenedSessions {
         ),
       fork: (from, fork, recovery) =>
         liveSessions.working(from, async () => {
-          const agent = await this.#agentOf(from);
+          const { encryption } = this.#host.options;
+          const agent = await this.#agentOf(from, encryption && forkedThere);
           return await forkLive(from, agent, fork, this.#forkHost(), recovery);
         }),
     };
@@ -173,15 +175,18 @@ export class OpenedSessions {
     return (await this.#recordedAgent(session, name)).given;
   }
 
-  /** The agent of a session, as this process has it. */
-  async #agentOf(session: string): Promise<SessionAgent> {
-    const { log, live, options } = this.#host;
+  /**
+   * The agent of a session, as this process has it.
+   * @param refused - What is thrown where another process runs the session. Default: nothing is.
+   */
+  async #agentOf(session: string, refused?: typeof forkedThere): Promise<SessionAgent> {
+    const { log, live } = this.#host;
     try {
       return (await live.activate(session)).agent;
     } catch (error) {
       if (!isElsewhere(error) || log.inbox === undefined) throw error;
-      if (options.encryption === undefined) return await this.#recordedAgent(session);
-      throw isBack(error) ? error : forkedThere(session, error);
+      if (refused === undefined) return await this.#recordedAgent(session);
+      throw isBack(error) ? error : refused(session, error);
     }
   }
 

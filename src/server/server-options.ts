@@ -281,14 +281,29 @@ export function serverSettings(options: ServerOptions): ServerSettings {
     isReadOnly: options.studio === "read-only",
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 30_000,
-    onRequest: options.onRequest ?? (() => {}),
-    onError:
-      options.onError ??
-      ((error, { reference } = {}) => {
-        if (reference === undefined)
-          process.emitWarning(error instanceof Error ? error : String(error));
-        else process.emitWarning(`${reference}: ${String(error)}`);
-      }),
+    onRequest: unlessThrown("onRequest", options.onRequest ?? (() => {}), () => {}),
+    onError: unlessThrown("onError", options.onError ?? warn, warn),
+  };
+}
+
+const warn: ServerSettings["onError"] = (error, { reference } = {}) => {
+  if (reference === undefined) process.emitWarning(error instanceof Error ? error : String(error));
+  else process.emitWarning(`${reference}: ${String(error)}`);
+};
+
+/** An error of a callback must not fail the request that it reports on. */
+function unlessThrown<Given extends readonly unknown[]>(
+  name: string,
+  callback: (...given: Given) => void,
+  instead: (...given: Given) => void,
+): (...given: Given) => void {
+  return (...given) => {
+    try {
+      callback(...given);
+    } catch (thrown) {
+      process.emitWarning(`\`${name}\` threw: ${String(thrown)}`);
+      instead(...given);
+    }
   };
 }
 

@@ -100,6 +100,8 @@ export async function everyCommand({ folder, options, env = {} }: Carrier): Prom
     await done("branches", "s", "--json");
     await done("diff", "s", "2", "6", "--json");
     await done("context", "s", "--json");
+    await done("bill", "s", "--json");
+    await done("bill", "--by", "agent,model", "--json");
     await done("log", "--json");
     await done("verify", "--json");
     await done("replay", "s");

@@ -169,6 +169,11 @@ describe("messages of the AI SDK", () => {
     }
     const more = await run([...from, "--id", "talk", "--no-verify"], { cwd: folder.path });
     expect(more).toMatchObject({ code: 2, stdout: "" });
+    for (const none of ["none.json", "."]) {
+      const ended = await run(["import", none, "--id", "talk"], { cwd: folder.path });
+      expect(ended).toMatchObject({ code: 2, stdout: "" });
+      expect(ended.stderr).toContain("cannot be read");
+    }
     expect(await readdir(folder.path)).toEqual(["messages.json"]);
   });
 });

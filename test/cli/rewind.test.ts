@@ -110,6 +110,9 @@ it("checks another branch out and returns, says which, and changes nothing where
   expect(jsonLines(other.stdout)).toMatchObject([
     { session: "one", branch: head + 1, turns: [2], effects: [{ status: "succeeded" }] },
   ]);
+  await run(["rewind", "one", "--before-turn", "1"], { cwd });
+  const fromEmpty = await run(["checkout", "one", "1"], { cwd });
+  expect(fromEmpty.stdout).toMatch(/on branch 1 again, .*; 0 turns left/);
   expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
 });
 

@@ -3,13 +3,15 @@
  * command for any session, follows it, and continues what another left.
  */
 
-import { tool } from "ai";
+import { Output, tool } from "ai";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import type { Claim } from "../../src/events/index.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
+import { createServer } from "../../src/public/server.ts";
 import { memoryKeys } from "../../src/store/encryption/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { call, calling, saying } from "../support/script.ts";
@@ -168,6 +170,32 @@ describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
     await session.idle();
     expect((await there.view()).summary.status).toBe("idle");
     for (const id of ["s", "f", rerun.id, middle.id]) expect(await problems(two, id)).toEqual([]);
+  });
+
+  it("say what an edit and a regeneration replaced, and show an output as it comes, on another node", async () => {
+    const name = schema();
+    const output = Output.object({ schema: z.object({ a: z.string() }) });
+    const parts = [{ type: "text", deltas: ['{"a":', '"x', 'y"}'] }] as const;
+    await using one = await node(name, { output, model: scriptedModel(() => ({ parts })) });
+    await using two = await node(name, { output, model: scriptedModel([]) });
+    await (
+      await (await one.runtime.session("s")).send("One", { id: "m" })
+    ).result;
+    const there = await two.runtime.session("s");
+    const edited = await there.send("Other", { replaces: "m" });
+    expect(await Array.fromAsync(edited.partialOutputs)).toEqual([{}, { a: "x" }, { a: "xy" }]);
+    expect(await edited.replaced).toMatchObject({ turns: [1], to: 1 });
+    const { fetch } = createServer(two.runtime, { token: false });
+    const headers = { "content-type": "application/json", "idempotency-key": "k" };
+    const init = { method: "POST", headers, body: "{}" };
+    const ask = (): Promise<Response> =>
+      fetch(new Request("http://localhost/api/sessions/s/regenerate", init));
+    const answer: unknown = await (await ask()).json();
+    expect(answer).toMatchObject({ messageId: edited.messageId, replaced: { turns: [2] } });
+    expect(await (await ask()).json()).toEqual(answer);
+    await there.idle();
+    expect((await there.view()).summary.turns).toBe(3);
+    expect(await problems(two, "s")).toEqual([]);
   });
 
   it("refuse what cannot be sent, and say so", async () => {

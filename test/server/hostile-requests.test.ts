@@ -2,10 +2,11 @@
 
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, memoryBlobs } from "../../src/public/index.ts";
 import { createServer } from "../../src/public/server.ts";
+import type { ServerOptions } from "../../src/server/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { rawRequest, serving, storedFile, type Serving } from "./serving.ts";
 
@@ -69,6 +70,28 @@ describe("a request", () => {
       expect([answer.status, await answer.json()]).toMatchObject([400, { code: "INVALID_INPUT" }]);
     }
     expect(reported).toEqual([]);
+  });
+
+  it("is answered as ever where the application's report of it throws", async () => {
+    const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
+    await using runtime = await createRuntime({ memory: true, agent: agent() });
+    const fail = (): never => {
+      throw new Error("no log");
+    };
+    const ask = async (options: ServerOptions): Promise<Response> =>
+      await createServer(runtime, { token: false, ...options }).fetch(
+        new Request("http://localhost/api/sessions"),
+      );
+    expect((await ask({ onRequest: fail })).status).toBe(200);
+    const answer = await ask({ onError: fail, authorize: () => fail() });
+    expect([answer.status, await answer.json()]).toMatchObject([500, { code: "SERVER_FAILED" }]);
+    const said = warned.mock.calls.map(([warning]) => String(warning));
+    warned.mockRestore();
+    expect(said).toEqual([
+      "`onRequest` threw: Error: no log",
+      "`onError` threw: Error: no log",
+      expect.stringMatching(/^\w+: Error: no log$/),
+    ]);
   });
 
   it("is refused before its body has come, where the path says what it asks for", async () => {

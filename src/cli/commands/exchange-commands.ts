@@ -224,7 +224,15 @@ function readSource(file: string): ReadSource {
   const path = resolve(file);
   return file === "-"
     ? { name: "stdin", lines: textLines(unmarked(process.stdin.setEncoding("utf8"))) }
-    : { name: path, lines: textLines(unmarked(createReadStream(path, "utf8"))) };
+    : { name: path, lines: textLines(unmarked(fileText(path))) };
+}
+
+async function* fileText(path: string): AsyncGenerator<string> {
+  try {
+    yield* createReadStream(path, "utf8");
+  } catch (cause) {
+    throw new UsageError(`${path} cannot be read: ${String(cause)}`, { cause });
+  }
 }
 
 const MARK = "\uFEFF";

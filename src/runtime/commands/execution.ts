@@ -73,6 +73,8 @@ export interface SessionHost extends Preparing {
   /** The events of the user's program. */
   readonly events: DefinedEvents | undefined;
   readonly onWarning: (error: TurnlogError) => void;
+  /** The session's agent, as this process has it. */
+  agent(): Promise<SessionActor["agent"]>;
   /** Forks the stored session and activates the fork. */
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
   /** Activates the session again with a changed agent. */
@@ -145,7 +147,7 @@ export function sessionExecution(id: string, host: SessionHost, asked?: string):
       from,
       log,
       output,
-      agentOutput: async () => (await live.actor(id)).agent.output,
+      agentOutput: async () => (await host.agent()).output,
       outcome: () => seen(outcomeOf(messageId)),
       start: () => seen(startOf(messageId)),
       replaced: () => replaced(messageId, from),

@@ -4,7 +4,7 @@
  */
 
 import type { OutputInterface } from "ai";
-import type { EventBody, EventLog } from "../../events/index.ts";
+import { isElsewhere, type EventBody, type EventLog } from "../../events/index.ts";
 import { acceptedAt } from "../../projections/index.ts";
 import {
   assertBasedOn,
@@ -203,12 +203,16 @@ export function sessionRewinds(host: RewindHost): Rewinds {
     },
 
     async replaced(messageId, from) {
-      const actor = await live.actor(id);
-      const rewind = replacing(actor.state, messageId, from);
+      const rewind = replacing(await live.state(id), messageId, from);
       if (rewind === undefined) return undefined;
-      await actor.durable();
       const { before, rewound } = await recordedRewind(log, id, rewind.position);
-      return priced(actor, before, rewound);
+      try {
+        return priced(await live.actor(id), before, rewound);
+      } catch (error) {
+        // The prices are those of the agent in the process that runs the session.
+        if (!isElsewhere(error)) throw error;
+        return rewound;
+      }
     },
   };
 }

@@ -11,6 +11,7 @@ import {
   answerTexts,
   logCall,
   sessionsCall,
+  type LogCall,
   type ReadableLog,
 } from "./log-reading.ts";
 
@@ -26,11 +27,11 @@ export function logRoutes(): readonly Route[] {
       method: "post",
       path: "/api/log",
       name: "readLog",
-      action: (asked) => ("session" in asked ? "read" : "list"),
+      action: (asked) => (sessionOf(asked) === undefined ? "list" : "read"),
       summary: "Reads the log: one call of its port. The items come as lines of JSON.",
       body: sessionsCall,
       answer: lines,
-      sessionOf: ({ body }) => ("session" in body ? body.session : undefined),
+      sessionOf: ({ body }) => sessionOf(body),
       handle: async ({ body, runtime, session, stream, ended, ...call }) => {
         const log = permitted(runtime.log, call);
         const asked = "session" in body ? { ...body, session } : body;
@@ -38,6 +39,12 @@ export function logRoutes(): readonly Route[] {
       },
     }),
   ];
+}
+
+/** The session that a call is about. A snapshot without a name is one over all sessions. */
+function sessionOf(asked: LogCall): string | undefined {
+  if (!("session" in asked)) return undefined;
+  return asked.call === "loadSnapshot" && asked.session === "" ? undefined : asked.session;
 }
 
 /** The log without the sessions that a client may not read. Deleted ones have no metadata: `where` hides them. */
@@ -54,7 +61,9 @@ function permitted(log: EventLog, { may, gate }: Pick<Call, "may" | "gate">): Re
     subscribe: (session, options) =>
       permittedEvents(log.subscribe(session, options), gate("read"), (event) => event),
     revision: (...asked) => log.revision(...asked),
-    loadSnapshot: (...asked) => log.loadSnapshot(...asked),
+    // One over all sessions tells of those that the client may not read: the client makes its own of the events.
+    loadSnapshot: async (session, projection) =>
+      session === "" ? undefined : await log.loadSnapshot(session, projection),
     readAll: (...asked) => only(log.readAll(...asked)),
     subscribeAll: (...asked) => only(log.subscribeAll(...asked)),
     list: (...asked) => only(log.list(...asked)),
