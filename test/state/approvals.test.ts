@@ -116,6 +116,7 @@ it("what a stopping turn asked has lapsed, before its calls are skipped", () => 
   const stopping = stateOf(...log, { type: "turn.cancel-requested", data: { turn: 1 } });
   expect(sessionApprovals("s", stopping)).toMatchObject([{ status: "lapsed" }]);
   expect(outputRequests("s", stopping)).toMatchObject([{ status: "lapsed" }]);
+  expect([waitingApprovals("s", stopping), waitingOutputs("s", stopping)]).toEqual([[], []]);
 });
 
 it("what another session had asked and settled keeps its id in a fork, and all else has an id of its own", () => {
