@@ -80,13 +80,9 @@ it("each option has the default number that its docstring says", () => {
   const told: string[] = [];
   const wrong: string[] = [];
   for (const [at, source] of sources) {
-    const [, module = ""] = at.split("/");
-    const code = [...sources].flatMap(([other, own]) =>
-      other.startsWith(`src/${module}/`) ? [own] : [],
-    );
     const options = /\/\*\*((?:(?!\*\/)[^])*?)\*\/\s*readonly (\w+)\?:/g;
     for (const [, text = "", name = ""] of source.matchAll(options)) {
-      const [, digits = "", unit] = /Default: (\d[\d,]*)(?: (\w+))?/.exec(text) ?? [];
+      const [, digits = "", unit] = /Default:? (\d[\d,]*(?:\.\d+)?)(?: (\w+))?/.exec(text) ?? [];
       // A status of HTTP, and a default that depends on the agent's other settings.
       if (digits === "" || name === "absent" || name === "maxSteps") continue;
       const number = Number(digits.replaceAll(",", "")) * (isUnit(unit) ? UNITS[unit] : 1);
@@ -94,9 +90,9 @@ it("each option has the default number that its docstring says", () => {
       const forms = [String(number), number.toLocaleString("en").replaceAll(",", "_"), ...named];
       const taking = (what: string): RegExp =>
         new RegExp(`\\b${name}\\b[^;\\n]{0,60}?(?:=|:|\\?) (?:${what})\\b`);
-      // Another file of the module may pass a value of its own.
+      // Another file may pass a value of its own.
       const own = source.replaceAll(/^\s*\*.*$/gm, "");
-      const places = taking("[\\d_]+|[A-Z][A-Z_]+").test(own) ? [own] : code;
+      const places = taking("[\\d_]+|[A-Z][A-Z_]+").test(own) ? [own] : [...sources.values()];
       told.push(name);
       if (!places.some((one) => taking(forms.join("|")).test(one)))
         wrong.push(`${at}: ${name} ${digits}`);

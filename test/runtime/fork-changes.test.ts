@@ -47,6 +47,18 @@ describe("a fork that changes something", () => {
     expect(diff.agentChanged).toBe(true);
   });
 
+  it("has nothing of the former agent where it is given another one", async () => {
+    const tools = { look: tool({ inputSchema: z.object({}), execute: () => "seen" }) };
+    const model = scriptedModel(["One."]);
+    await using open = await openSession({ model, instructions: "Be kind.", tools });
+    await ask(open.session, "First?");
+    const other = scriptedModel(["Two."]);
+    const fork = await open.session.fork({ id: "f", agent: { model: other } });
+    expect(await ask(fork, "Second?")).toBe("Two.");
+    expect(JSON.stringify(other.calls[0]?.prompt)).not.toContain("Be kind.");
+    expect(other.calls[0]?.tools?.map(({ name }) => name) ?? []).not.toContain("look");
+  });
+
   it("is run by the agent of the next process, which is recorded", async () => {
     await using first = await openSession({ model: scriptedModel(["One."]) });
     await ask(first.session, "First?");
