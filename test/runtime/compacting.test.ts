@@ -73,24 +73,6 @@ describe("compaction", () => {
     expect((await open.session.view()).prompt.messages).toEqual(prompt);
   });
 
-  it("is rejected where its strategy changes what it is given, which stays as it was", async () => {
-    await using open = await openSession({ model: scriptedModel(["One."]) });
-    await ask(open.session, "First.");
-    const before = await open.session.view();
-    const event = await open.session.compact({
-      name: "greedy",
-      plan: ({ items }) => {
-        Object.assign(items, { length: 0 });
-        return undefined;
-      },
-    });
-    expect(event).toMatchObject({
-      type: "context.compaction-rejected",
-      data: { strategy: "greedy", why: "failed" },
-    });
-    expect((await open.session.view()).history).toEqual(before.history);
-  });
-
   it("takes a message that comes while it is under way at the limit, though no model is asked", async () => {
     const model = scriptedModel(() => "word ".repeat(300));
     const context = { compact: { when: tokens(1000), how: dropMiddle() } };
@@ -226,6 +208,24 @@ describe("compaction", () => {
     );
     const [estimated = 0, billed = 0] = steps.slice(-4);
     expect(Math.abs(1 - estimated / billed)).toBeLessThan(0.1);
+  });
+
+  it("is rejected where its strategy changes what it is given, which stays as it was", async () => {
+    await using open = await openSession({ model: scriptedModel(["One."]) });
+    await ask(open.session, "First.");
+    const before = await open.session.view();
+    const event = await open.session.compact({
+      name: "greedy",
+      plan: ({ items }) => {
+        Object.assign(items, { length: 0 });
+        return undefined;
+      },
+    });
+    expect(event).toMatchObject({
+      type: "context.compaction-rejected",
+      data: { strategy: "greedy", why: "failed" },
+    });
+    expect((await open.session.view()).history).toEqual(before.history);
   });
 
   it("is refused while a turn runs", async () => {
