@@ -160,10 +160,10 @@ describe("a frame of a chat", () => {
     });
     await using nobody = await line(open, { "x-via": "connection" });
     nobody.say(sending("ann-1", { "x-user": "ann" }));
-    expect(await nobody.heard()).toEqual(error("r1", "may not"));
+    expect(await nobody.heard()).toEqual(error("r1", "the permission `send`"));
     await using ann = await line(open, { "x-via": "connection", "x-user": "ann" });
     ann.say(sending("bob-1", { "x-user": "bob", "x-via": "frame" }));
-    expect(await ann.heard()).toEqual(error("r1", "may not"));
+    expect(await ann.heard()).toEqual(error("r1", "the permission `send`"));
     ann.say(sending("ann-1", { host: "evil.example", origin: "https://evil" }));
     expect(await ann.heard()).toMatchObject({ type: "chunk", sequence: 0 });
     expect(new Set(seen)).toEqual(new Set(["connection"]));
