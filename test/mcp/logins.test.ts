@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CallQuestion } from "../../src/events/index.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
 import { OpenMcpServers } from "../../src/mcp/mcp-servers.ts";
-import { Login } from "../../src/mcp/mcp-login.ts";
+import { accountOf, Login } from "../../src/mcp/mcp-login.ts";
 import { LoginNeeded } from "../../src/mcp/mcp-result.ts";
 import { memoryKeys, type KeyStore } from "../../src/store/encryption/index.ts";
 import { until } from "./own-servers.ts";
@@ -154,6 +154,19 @@ describe("a call at a server that wants a login", () => {
       url: expect.stringContaining("scope=pay+refund") as unknown,
     });
   });
+});
+
+it("a login is finished only by the state that its address has, at its server", async () => {
+  await using server = await loginServer();
+  const tokens = memoryKeys();
+  const about = { server: "own", account: "ann", url: server.url };
+  const login = new Login({ ...about, settings: { redirectUrl, tokens }, clock: Date.now });
+  const begun = await login.widen("pay").catch((error: unknown) => error);
+  if (!(begun instanceof LoginNeeded)) throw new Error("No login was begun.");
+  const state = new URL(begun.url ?? "").searchParams.get("state") ?? "";
+  expect(await accountOf("own", tokens, state)).toEqual({ account: "ann" });
+  expect(await accountOf("own", tokens, `${state}x`)).toBeUndefined();
+  expect(await accountOf("other", tokens, state)).toBeUndefined();
 });
 
 describe("a token", () => {
