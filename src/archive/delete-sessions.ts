@@ -154,7 +154,7 @@ function refusal(
   if (why === undefined) return undefined;
   return new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} was not deleted. ${why}, or delete with \`cancel: true\`.`,
+    `Session ${session} was not deleted. ${why}, or delete with \`cancel: true\` (\`--cancel\`).`,
     { session },
   );
 }

@@ -106,7 +106,7 @@ async function deletePassive(
 function inTurn(session: string, position?: number): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} is in a turn and was not deleted. Wait until it has ended, or delete it with \`cancel: true\`.`,
+    `Session ${session} is in a turn and was not deleted. Wait until it has ended, or delete it with \`cancel: true\` (\`--cancel\`).`,
     { session, ...(position === undefined ? {} : { position }) },
   );
 }
