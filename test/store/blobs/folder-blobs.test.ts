@@ -104,6 +104,18 @@ describe("blobs in a folder", () => {
     expect(await readdir(join(dir, held.sha256.slice(0, 2)))).toEqual(["readme"]);
   });
 
+  it("leave nothing of content that breaks off", async () => {
+    const dir = join(root, "broken-off");
+    const blobs = folderBlobs(dir);
+    const broken = async function* (): AsyncGenerator<Uint8Array> {
+      yield await Promise.resolve(Buffer.from("half"));
+      throw new Error("The line is gone.");
+    };
+    await expect(blobs.put(broken())).rejects.toThrow();
+    expect(await readdir(join(dir, "incoming"))).toEqual([]);
+    expect(await Array.fromAsync(blobs.list())).toEqual([]);
+  });
+
   it("say of a folder that cannot be written that nothing was stored", async () => {
     const file = join(root, "a-file");
     await writeFile(file, "in the way");
