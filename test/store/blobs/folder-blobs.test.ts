@@ -111,7 +111,7 @@ describe("blobs in a folder", () => {
       yield await Promise.resolve(Buffer.from("half"));
       throw new Error("The line is gone.");
     };
-    await expect(blobs.put(broken())).rejects.toThrow();
+    await expect(blobs.put(broken())).rejects.toThrow("The line is gone.");
     expect(await readdir(join(dir, "incoming"))).toEqual([]);
     expect(await Array.fromAsync(blobs.list())).toEqual([]);
   });
