@@ -60,7 +60,7 @@ export class ReplayProcess {
       (one) => one?.type === "session.recovered",
     );
     const { metadata, parent } = opening.type === "session.created" ? opening.data : {};
-    const testing = lane.testing(run);
+    const testing = lane.testing();
     const runtime = await createRuntime({
       log: this.#ownLog(),
       blobs: { store: blobs, ...recordedBlobs(events) },
@@ -191,7 +191,7 @@ export interface StageLane {
   addName(name: string): void;
   /** The agent as it runs in this lane. @param onRun - Takes the position of a recorded call's start as its tool runs */
   equip(agent: Agent, opening: SessionEvent, onRun: (start: number) => void): Agent;
-  testing(agent: Agent): NonNullable<RuntimeOptions["testing"]>;
+  testing(): NonNullable<RuntimeOptions["testing"]>;
   /** Waits for a limit, a back-off or a tool. */
   readonly wait: Timer;
   /** An event from outside as it is repeated here; undefined if it has no place any more. */

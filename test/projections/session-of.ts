@@ -5,6 +5,16 @@ import { promptMessages } from "../../src/projections/prompt.ts";
 import type { SessionState } from "../../src/state/index.ts";
 import { replay } from "../support/replay.ts";
 
+/** An agent as events name it. */
+export const agent = {
+  model: { provider: "turnlog", modelId: "scripted" },
+  instructionsDigest: "",
+  tools: [],
+  digest: "one",
+} as const;
+
+export const created: EventBody = { type: "session.created", data: { agent } };
+
 /** The state after these events, each a second after the one before it. */
 export function stateOf(...bodies: readonly EventBody[]): SessionState {
   return replay(

@@ -5,20 +5,13 @@ import type { EventBody } from "../../src/events/index.ts";
 import { sessionBranches } from "../../src/state/branches.ts";
 import {
   asked,
+  created,
   said,
   stateOf,
   stepFinished,
   stepStarted,
   turnEnded,
 } from "../projections/session-of.ts";
-
-const agent = {
-  model: { provider: "turnlog", modelId: "scripted" },
-  instructionsDigest: "",
-  tools: [],
-  digest: "one",
-} as const;
-const created: EventBody = { type: "session.created", data: { agent } };
 
 it("counts turns and no notes, the running turn too, and says when the last of them spoke", () => {
   const noted: EventBody = { type: "session.rewound", data: { to: 1, note: "Mail was sent." } };

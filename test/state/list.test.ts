@@ -5,14 +5,8 @@ import { openMemoryLog, TurnlogError, type EventLog } from "../../src/public/ind
 import type { EventBody } from "../../src/events/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
 import { inbox, querySessions } from "../../src/state/list.ts";
-import { asked, called, stepFinished, stepStarted } from "../projections/session-of.ts";
+import { agent, asked, called, stepFinished, stepStarted } from "../projections/session-of.ts";
 
-const agent = {
-  model: { provider: "turnlog", modelId: "scripted" },
-  instructionsDigest: "",
-  tools: [],
-  digest: "one",
-} as const;
 const metadata = { userId: "ada" };
 const created: EventBody = { type: "session.created", data: { agent, metadata } };
 

@@ -2,19 +2,11 @@
 
 import { expect, it } from "vitest";
 import { openMemoryLog, type EventLog, type TurnlogError } from "../../src/public/index.ts";
-import type { EventBody } from "../../src/events/index.ts";
 import { sessionSummary } from "../../src/projections/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
 import { SessionLists, summaryKeeper } from "../../src/state/session-index.ts";
 import { readSummary } from "../../src/state/view.ts";
-
-const agent = {
-  model: { provider: "turnlog", modelId: "scripted" },
-  instructionsDigest: "",
-  tools: [],
-  digest: "one",
-} as const;
-const created: EventBody = { type: "session.created", data: { agent } };
+import { created } from "../projections/session-of.ts";
 
 async function logOf(...sessions: readonly string[]): Promise<EventLog> {
   const log = await openMemoryLog();

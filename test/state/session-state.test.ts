@@ -5,7 +5,9 @@ import type { EventBody, SessionEvent } from "../../src/events/index.ts";
 import { allWaiting } from "../../src/projections/index.ts";
 import { canRewind, foldSession, initialSessionState } from "../../src/state/session-state.ts";
 import {
+  agent,
   asked,
+  created,
   said,
   stateOf,
   stepFinished,
@@ -20,15 +22,6 @@ const turn = (number: number): readonly EventBody[] => [
   stepFinished(number),
   { type: "turn.ended", data: { turn: number, reason: "stop" } },
 ];
-const agent = {
-  model: { provider: "turnlog", modelId: "scripted" },
-  instructionsDigest: "",
-  tools: [],
-} as const;
-const created: EventBody = {
-  type: "session.created",
-  data: { agent: { ...agent, digest: "one" } },
-};
 const configured: EventBody = {
   type: "session.configured",
   data: { agent: { ...agent, digest: "other" } },

@@ -4,15 +4,14 @@ import { expect, it } from "vitest";
 import { openMemoryLog } from "../../src/public/index.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import { subAgentsOf } from "../../src/state/sub-agents.ts";
-import { asked, called, spent, stepFinished, stepStarted } from "../projections/session-of.ts";
-
-const agent = {
-  model: { provider: "turnlog", modelId: "scripted" },
-  instructionsDigest: "",
-  tools: [],
-  digest: "one",
-} as const;
-const created: EventBody = { type: "session.created", data: { agent } };
+import {
+  asked,
+  called,
+  created,
+  spent,
+  stepFinished,
+  stepStarted,
+} from "../projections/session-of.ts";
 
 function started(callId: string, child?: string): EventBody {
   const data = { step: 1, callId, toolName: "work", attempt: 1, effectId: callId };

@@ -34,7 +34,7 @@ import {
   namedModel,
 } from "../chat/model/changed-agent.ts";
 import { hasAsked } from "../chat/model/chat-agent.ts";
-import { DONE, FAILED, UsageError, type ExitCode } from "../output/error-report.ts";
+import { DONE, FAILED, UsageError, type ExitCode, unreadable } from "../output/error-report.ts";
 import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
@@ -202,7 +202,7 @@ async function fileLines(file: string): Promise<readonly string[]> {
   try {
     return (await readFile(file, "utf8")).trimEnd().split("\n");
   } catch (cause) {
-    throw new UsageError(`${file} cannot be read: ${String(cause)}`, { cause });
+    throw unreadable(file, cause);
   }
 }
 

@@ -25,7 +25,7 @@ import type { StoreOwner } from "../owner/store-owner.ts";
 import { openSessions, ownerOf } from "../settings/store-folder.ts";
 import { type Output, writeData, writeLine, writeLines } from "../output/output.ts";
 import { jsonText, visibleText } from "../output/visible-text.ts";
-import { UsageError } from "../output/error-report.ts";
+import { UsageError, unreadable } from "../output/error-report.ts";
 import { amount, sentenceCase } from "../wording/wording.ts";
 import { createReadStream } from "node:fs";
 import { OneByOne, isJson, pagesOf, textLines } from "../../shared/index.ts";
@@ -231,7 +231,7 @@ async function* fileText(path: string): AsyncGenerator<string> {
   try {
     yield* createReadStream(path, "utf8");
   } catch (cause) {
-    throw new UsageError(`${path} cannot be read: ${String(cause)}`, { cause });
+    throw unreadable(path, cause);
   }
 }
 

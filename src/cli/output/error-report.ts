@@ -18,6 +18,10 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+export function unreadable(file: string, cause: unknown): UsageError {
+  return new UsageError(`${file} cannot be read: ${String(cause)}`, { cause });
+}
+
 /**
  * Refuses options where they would have no effect.
  * @param given - Each option, and whether it is given.

@@ -25,11 +25,12 @@ import type { BillQuery, BillRow } from "../../context/index.ts";
 import type { Circuit } from "../model/failover.ts";
 import type { Consumer, ConsumeOptions, ConsumerHandler } from "./consumers.ts";
 import type { Session } from "./session.ts";
-import type {
-  ListedSession,
-  SessionQuery,
-  SessionRow,
-  WaitingQuestion,
+import {
+  missingSession,
+  type ListedSession,
+  type SessionQuery,
+  type SessionRow,
+  type WaitingQuestion,
 } from "../../state/index.ts";
 
 export interface OpenSessionOptions {
@@ -265,9 +266,8 @@ export async function asGone(log: EventLog, session: string, error: unknown): Pr
   if (TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED")
     return gone(session, cause);
   if (code !== "INVALID_INPUT" && code !== "CALLBACK_FAILED") return error;
-  for await (const deleted of log.deleted())
-    if (deleted.session === session) return gone(session, error);
-  return error;
+  const missing = await missingSession(log, session);
+  return missing.code === "SESSION_DELETED" ? gone(session, error) : error;
 }
 
 /** The error of a passivated actor: the caller finds a new actor when it calls again. */
