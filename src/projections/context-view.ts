@@ -136,6 +136,8 @@ function failedOver(
 
 interface PreparedStep {
   readonly step: number;
+  /** That `prepareStep` has not changed it. */
+  readonly by?: "prepareCall";
   readonly overrides?: StepOverrides;
   readonly agentDigest?: string;
   readonly parts?: AgentParts;
@@ -146,22 +148,23 @@ interface PreparedStep {
 function prepared(
   view: ContextView,
   position: number,
-  { step, overrides, agentDigest, parts, ...data }: EventMap["step.prepared"],
+  { step, by, overrides, agentDigest, parts, ...data }: EventMap["step.prepared"],
 ): ContextView {
   const { model } = overrides ?? {};
   const { messages, instructions, instructionsDigest } = data;
-  const own = view.binding;
+  // `prepareCall` and `prepareStep` may both have chosen a model.
+  const own = view.prepared?.ownBinding ?? view.binding;
+  const binding = model === undefined ? own : bindingOf(standingModel(view, model));
   const changes = messages !== undefined || agentDigest !== undefined;
   return {
     ...view,
     ...(messages === undefined
       ? {}
       : { edit: withChange(view.edit ?? noEdit, position, messages) }),
-    ...defined({ instructions, instructionsDigest }),
-    ...(model === undefined ? {} : { binding: bindingOf(standingModel(view, model)) }),
+    ...defined({ instructions, instructionsDigest, binding }),
     prepared: {
       step,
-      ...defined({ overrides, agentDigest, parts }),
+      ...defined({ by, overrides, agentDigest, parts }),
       ...(model === undefined || own === undefined ? {} : { ownBinding: own }),
     },
     ...(changes ? { changed: position } : {}),
@@ -249,7 +252,7 @@ const positionSchema = z.int().positive();
  */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
-  version: 9,
+  version: 10,
   follows: "branch",
   schema: z.lazy(() =>
     z.object({
@@ -294,6 +297,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       prepared: z
         .object({
           step: positionSchema,
+          by: z.literal("prepareCall").exactOptional(),
           overrides: stepOverridesSchema.exactOptional(),
           agentDigest: z.string().exactOptional(),
           parts: agentPartsSchema.exactOptional(),

@@ -170,6 +170,16 @@ describe("a step that was prepared", () => {
       const ofAgent = stateOf(...begun, prepared({ agentDigest: "d2" }), end).view;
       expect(ofAgent).toStrictEqual({ ...before, changed: position + 1 });
       expect(stateOf(...begun, prepared(), end).view).toStrictEqual(before);
+      const ofBoth = [
+        prepared({ by: "prepareCall", overrides: { model } }),
+        prepared({ overrides: { model: { provider: "third", modelId: "m" } } }),
+      ];
+      expect(stateOf(...begun, ...ofBoth).view).toMatchObject({ binding: "third" });
+      expect(stateOf(...begun, ...ofBoth, end).view).toStrictEqual(before);
+      expect(stateOf(...begun, ...ofBoth, prepared()).view).toStrictEqual({
+        ...before,
+        prepared: { step: 1 },
+      });
       expect(stateOf(...begun, end).view).toStrictEqual(before);
     }
   });

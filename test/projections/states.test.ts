@@ -55,7 +55,7 @@ it("a state of another form has another version: stored states are read without 
     "branches@1": "2bb3fd6bf0b8",
     "calibration@2": "7e2a36c08557",
     "compactions@4": "a64e239bcde9",
-    "context-view@9": "421a9cc58272",
+    "context-view@10": "c1c77db443d0",
     "history@8": "c4f26331bd70",
     "learned-limits@1": "57270abb46b6",
     "prompt-counts@1": "9bee5605345f",

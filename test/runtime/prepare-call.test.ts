@@ -6,6 +6,8 @@ import { z } from "zod";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { openMemoryLog, verifySession, type Agent } from "../../src/public/index.ts";
 import { replay } from "../../src/replay/index.ts";
+import { eventually } from "../support/eventually.ts";
+import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";
 import { severableLog } from "../support/severed-log.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -119,6 +121,37 @@ describe("options of a message", () => {
     await again.session.idle();
     expect(model.calls[0]).toMatchObject({ temperature: 0 });
     expect(model.calls[0]?.prompt[0]?.content).toBe("Talk about cats.");
+  });
+
+  it("leave prepareStep to be asked after a restart that met it unanswered", async () => {
+    const asked = gate();
+    const log = await openMemoryLog();
+    const mortal = severableLog(log);
+    const never = async (): Promise<never> => {
+      asked.open();
+      return await new Promise<never>(() => {});
+    };
+    const dying = { ...told, prepareStep: never, model: scriptedModel([]) };
+    const open = await openSession(dying, { log: mortal });
+    await open.session.send("Go.", { options: { topic: "cats" } });
+    await asked.until;
+    await eventually(async () => {
+      expect((await storedEvents(log, "s")).at(-1)).toMatchObject({ type: "step.prepared" });
+    });
+    mortal.sever();
+    const model = scriptedModel(["Done."]);
+    const agent = { ...told, model, prepareStep: () => ({ topP: 0.5 }) };
+    await using again = await openSession(agent, {
+      log,
+      recovery: "continue",
+      contextFor: () => ({ options: { topic: "cats" } }),
+    });
+    await again.session.idle();
+    expect(model.calls).toMatchObject([{ temperature: 0, topP: 0.5 }]);
+    expect(model.calls[0]?.prompt[0]?.content).toBe("Talk about cats.");
+    expect(await verifySession(log, "s")).toMatchObject({ problems: [] });
+    const { difference } = await replay(await again.events(), { ...agent, model });
+    expect(difference).toBeUndefined();
   });
 
   it("fail the turn by name if prepareCall throws, and the next message works", async () => {

@@ -62,12 +62,14 @@ export interface StepOverrides {
 
 export interface PreparedFamily {
   /**
-   * What the agent's `prepareStep` changed, before the step is sent. Messages and instructions hold until the turn
+   * What the agent's `prepareCall` or `prepareStep` changed, before the step is sent. Messages and instructions hold until the turn
    * ends, `overrides` for this step only.
    */
   "step.prepared": {
     readonly turn: number;
     readonly step: number;
+    /** That `prepareCall` changed it; `prepareStep` is asked next. */
+    readonly by?: "prepareCall";
     readonly messages?: MessageChange;
     /** The instructions from here on, if they changed: system messages. Earlier releases: a text, too. */
     readonly instructions?: JsonValue;
@@ -128,6 +130,7 @@ export const preparedSchemas: FamilySchemas<PreparedFamily> = {
     z.looseObject({
       turn: z.int().positive(),
       step: z.int().positive(),
+      by: z.literal("prepareCall").exactOptional(),
       messages: messageChangeSchema.exactOptional(),
       instructions: jsonSchema.exactOptional(),
       instructionsDigest: z.string().exactOptional(),

@@ -204,7 +204,12 @@ export class StepBoundary {
     const call = this.#call;
     const made = this.#made;
     const isOfCall = call?.step === step + 1 && made?.step !== step + 1;
-    if (known?.step === step + 1 && !isOfCall && !this.#isUnsettled) {
+    // Its process died while it asked `prepareStep`.
+    const isHalf =
+      known?.by === "prepareCall" &&
+      made?.step !== step + 1 &&
+      (recorded !== undefined || prepared.agent.prepareStep !== undefined);
+    if (known?.step === step + 1 && !isOfCall && !isHalf && !this.#isUnsettled) {
       // After a compaction, or in a process that found the step prepared.
       return this.#atOnePlace(async (isHere) => {
         if (made?.step === known.step) return () => made.prepared;
@@ -318,6 +323,7 @@ async function prepareTurn(
   const data: EventMap["step.prepared"] = {
     turn: machine.context.turn,
     step: machine.context.step + 1,
+    by: "prepareCall",
     ...(offloaded === undefined ? {} : { messages: offloaded.content }),
     ...named.data,
     ...(overrides === undefined ? {} : { overrides }),
@@ -325,7 +331,7 @@ async function prepareTurn(
       ? {}
       : { agentDigest: digest, ...otherParts(prepared, made) }),
   };
-  const isChanged = Object.keys(data).length > 2;
+  const isChanged = Object.keys(data).length > 3;
   return {
     prepared: made,
     // Of a step that the log has prepared, the record counts.

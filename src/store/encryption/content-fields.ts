@@ -120,6 +120,7 @@ const contentFields: ContentFields = {
   "step.prepared": {
     turn: clear,
     step: clear,
+    by: clear,
     messages: out,
     instructions: out,
     instructionsDigest: clear,
