@@ -3,6 +3,7 @@
 import { jsonSchema, tool, type ToolSet } from "ai";
 import {
   TurnlogError,
+  type CallQuestion,
   type JsonValue,
   type ModelOutput,
   type SessionEvent,
@@ -18,6 +19,8 @@ export interface RecordedRun {
   readonly progress: SessionEvent<"tool.progressed">[];
   /** Undefined if its outcome is unknown. A question to a person ends a run, too. */
   end?: SessionEvent<"tool.succeeded" | "tool.failed" | "tool.approval-requested">;
+  /** Its turn was cancelled. */
+  cancelled?: SessionEvent<"tool.unknown">;
 }
 
 /**
@@ -83,14 +86,14 @@ function replayed(
     const run = take(options.toolCallId);
     if (isLive) return live(input, options);
     // Only a tool with recorded progress runs as one that reports progress.
-    return outcomeOf(run, pace);
+    return outcomeOf(run, pace, options.abortSignal);
   };
   return { ...(isLive ? own : withoutSearch(own)), execute };
 }
 
 /** What a run came to: with its progress, if it had any. */
-export function outcomeOf(run: RecordedRun, pace: ReplayPace): unknown {
-  return run.progress.length === 0 ? result(run, pace) : progress(run, pace);
+export function outcomeOf(run: RecordedRun, pace: ReplayPace, stop?: AbortSignal): unknown {
+  return run.progress.length === 0 ? result(run, pace, stop) : progress(run, pace, stop);
 }
 
 /** Tools of `agentTool`, where recorded calls had sessions: their starts name those again. */
@@ -110,8 +113,17 @@ function asRecorded(one: AnyTool, name: string, runs: readonly RecordedRun[]): A
     : one;
 }
 
-async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> {
-  if (end === undefined) return await new Promise<never>(() => {});
+async function result(
+  { end, cancelled }: RecordedRun,
+  pace: ReplayPace,
+  stop?: AbortSignal,
+): Promise<unknown> {
+  if (end === undefined) {
+    if (cancelled !== undefined) await pace.due(cancelled.position, cancelled.data.callId);
+    // A turn that stops after its tools asks no person: the question that ended the run is not in the log.
+    if (cancelled !== undefined && stop?.aborted === false) throw new AskedPerson(untold);
+    return await new Promise<never>(() => {});
+  }
   await pace.due(end.position, end.data.callId);
   if (end.type === "tool.failed") throw recordedError(end.data.error);
   if (end.type === "tool.approval-requested") {
@@ -125,12 +137,18 @@ async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> 
   return becameText ? { toJSON: (): JsonValue => output } : output;
 }
 
-async function* progress(run: RecordedRun, pace: ReplayPace): AsyncGenerator<JsonValue> {
+const untold: CallQuestion = { kind: "form", from: "", message: "", schema: {} };
+
+async function* progress(
+  run: RecordedRun,
+  pace: ReplayPace,
+  stop?: AbortSignal,
+): AsyncGenerator<JsonValue> {
   for (const event of run.progress) {
     await pace.due(event.position, event.data.callId);
     yield event.data.output;
   }
-  await result(run, pace);
+  await result(run, pace, stop);
 }
 
 /** Runs in the order of their starts. */
@@ -152,6 +170,11 @@ export function recordedRuns(events: readonly SessionEvent[]): readonly Recorded
         if (event.type === "tool.approval-requested" && event.data.question === undefined) break;
         const run = last(event.data.step, event.data.callId);
         if (run !== undefined) run.end = event;
+        break;
+      }
+      case "tool.unknown": {
+        const run = last(event.data.step, event.data.callId);
+        if (run !== undefined && event.data.reason === "cancelled") run.cancelled = event;
         break;
       }
       default:

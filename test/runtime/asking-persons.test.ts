@@ -15,9 +15,10 @@ import {
   type Agent,
   type Session,
 } from "../../src/public/index.ts";
-import { scriptedModel } from "../../src/models/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { allow, idOfCall, refuse } from "../support/answering.ts";
+import { eventually } from "../support/eventually.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
 
@@ -136,6 +137,37 @@ describe("a tool that asks a person", () => {
     expect((await open.types()).filter((type) => type === "tool.denied")).toHaveLength(1);
     await open.session.idle();
     expect(await problemsOf(open)).toEqual([]);
+  });
+
+  it("ends as unknown if it asks in a turn that stops after its tools, and a replay agrees", async () => {
+    const [running, cancelled] = [gate(), gate()];
+    const book = tool({
+      inputSchema: z.object({}),
+      execute: async (_, options) => {
+        running.open();
+        await cancelled.until;
+        return askPerson(options, seats);
+      },
+    });
+    const agent = () => ({
+      model: scriptedModel([calling(call("book", "1", {}))]),
+      tools: { book },
+    });
+    await using open = await openSession(agent());
+    const turn = await open.session.send("Book Faust.");
+    await running.until;
+    const cancelling = open.session.cancel({ mode: "after-tools" });
+    await eventually(async () => {
+      expect(await open.types()).toContain("turn.cancel-requested");
+    });
+    cancelled.open();
+    await cancelling;
+    expect(await turn.result).toMatchObject({ finishReason: "cancelled" });
+    expect(await asked(open.session)).toEqual([]);
+    const events = await open.events();
+    const unknown = events.find(({ type }) => type === "tool.unknown");
+    expect(unknown?.data).toMatchObject({ callId: "1", reason: "cancelled" });
+    expect((await replay(events, agent())).difference).toBeUndefined();
   });
 
   it("ends as unknown if its turn is cancelled while it waits", async () => {
