@@ -17,7 +17,7 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import { isTimeUp, recordedCalls, type RecordedCall } from "../models/index.ts";
-import type { RuntimeOptions } from "../runtime/index.ts";
+import { callIdentity, type RuntimeOptions } from "../runtime/index.ts";
 import { after, firstAbort, systemTimer, type Timer } from "../shared/index.ts";
 import {
   CallPairs,
@@ -264,13 +264,17 @@ export class CandidateLane implements StageLane {
     const answered = (input: unknown, options: Parameters<typeof execute>[1]): unknown => {
       const call = this.#pairs.call(options.toolCallId);
       const { recorded } = call ?? {};
-      const run = this.#runs.findLast(
+      const runs = this.#runs.filter(
         ({ started: { data } }) => data.step === recorded?.step && data.callId === recorded.callId,
       );
-      const ran = run !== undefined && isRun(run) ? run : undefined;
-      if (ran !== undefined) onRun(ran.started.position);
-      if (ran?.end !== undefined) return outcomeOf(ran, order);
-      return this.#missed(ran, {
+      // A call that asked a person ran again with the answer.
+      const ended = runs.filter((run) => run.end !== undefined && isRun(run));
+      const ran = ended[callIdentity(options).attempt - 1] ?? ended.at(-1) ?? runs.at(-1);
+      if (ran !== undefined && isRun(ran)) {
+        onRun(ran.started.position);
+        if (ran.end !== undefined) return outcomeOf(ran, order);
+      }
+      return this.#missed(ran, options.abortSignal, {
         step: this.#step,
         toolName: name,
         input: call?.input ?? null,
@@ -286,11 +290,18 @@ export class CandidateLane implements StageLane {
     return { ...quiet, execute: answered };
   }
 
-  async #missed(begun: RecordedRun | undefined, call: MissedCall): Promise<unknown> {
+  async #missed(
+    begun: RecordedRun | undefined,
+    signal: AbortSignal | undefined,
+    call: MissedCall,
+  ): Promise<unknown> {
     const { order, onMiss } = this.#options;
+    const cancelled = begun?.cancelled ?? begun?.end;
+    // The candidate's turn is cancelled there, too.
+    if (cancelled !== undefined) await order.due(cancelled.position, cancelled.data.callId);
     // A run without an end happens again, unless the candidate goes its own way.
-    if (begun !== undefined) await order.parted;
-    if (this.isOver) return await never();
+    else if (begun !== undefined) await order.parted;
+    if (this.isOver || signal?.aborted === true) return await never();
     order.part();
     const answer = await order.during(onMiss(call));
     if (answer !== undefined) return answer.output;
@@ -378,8 +389,10 @@ export class CandidateLane implements StageLane {
     return this.#clock.time;
   }
 
-  readonly wait: Timer = (milliseconds, due, wait) => {
+  readonly wait: Timer = (given, due, wait) => {
     const { events, order } = this.#options;
+    // Nothing runs that a cancelled call could still end with.
+    const milliseconds = wait.kind === "grace" ? 0 : given;
     if (!order.agrees) return systemTimer(milliseconds, due, wait);
     const position = waitEnd(events, order.position, wait);
     // The model is really called, and may never answer.

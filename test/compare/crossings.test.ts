@@ -2,6 +2,7 @@
 
 import {
   agentTool,
+  askPerson,
   createRuntime,
   openMemoryLog,
   verifySession,
@@ -44,6 +45,20 @@ const listens: ToolSet[string] = tool({
   description: "listens",
   inputSchema,
   onInputAvailable: () => void effects.push("listens"),
+});
+const visit = tool({
+  description: "visit",
+  inputSchema,
+  execute: async (_, options) => {
+    effects.push("visit");
+    askPerson(options, {
+      kind: "address",
+      from: "Shop",
+      url: "https://shop.test/",
+      message: "Pay.",
+    });
+    return "paid";
+  },
 });
 const count = tool({
   description: "count",
@@ -160,6 +175,21 @@ const crossings: Readonly<Record<string, Crossing>> = {
       "which nobody is asked for": [
         agent([use("book"), "a", "b"], { look, book: freeBook }),
         "stopped at miss, step 1",
+      ],
+    },
+  },
+  "a tool that asks a person": {
+    recorded: agent([use("visit"), "Paid.", "Yes?"], { look, visit }),
+    act: answering("approve"),
+    candidates: {
+      same: [agent([use("visit"), "Paid.", "Yes?"], { look, visit }), "equal"],
+      "after another call": [
+        agent([uses("look", "visit"), "Paid.", "Yes?"], { look, visit }),
+        "stopped at miss, step 1",
+      ],
+      "and a model that says something else": [
+        agent([use("visit"), "Done.", "Yes?"], { look, visit }),
+        "different",
       ],
     },
   },
@@ -386,6 +416,30 @@ it("gives a cancel that follows a message, also to a candidate that goes its own
   });
   const { sessions } = await compare(log, { agent: agent([use("look"), "other", "b", "c"]) });
   expect(sessions[0]?.turns[0]).toMatchObject({ candidate: sessions[0]?.turns[0]?.recorded });
+});
+
+it("cancels a call whose turn was cancelled, and does not miss its answer", async () => {
+  const running = gate();
+  const slow = tool({
+    description: "slow",
+    inputSchema,
+    execute: async (): Promise<string> => {
+      running.open();
+      return await new Promise<never>(() => {});
+    },
+  });
+  const { log } = await record({
+    recorded: agent([use("slow"), "b"], { slow }),
+    act: async (session) => {
+      await session.send("1");
+      await running.until;
+      await session.cancel();
+      await say("2")(session);
+    },
+    candidates: {},
+  });
+  const { sessions } = await compare(log, { agent: agent([use("slow"), "other"], { slow }) });
+  expect(sessions[0]).toMatchObject({ verdict: "different" });
 });
 
 it("ends where the model gives nothing any more", async () => {
