@@ -96,6 +96,8 @@ export class CandidateLane implements StageLane {
   readonly #places: number[] = [];
   /** Calls that wait for a person or a client. */
   readonly #waiting = new Set<string>();
+  /** Positions of answers that came before their questions. */
+  readonly #early = new Set<number>();
   onAsked: (answer: SessionEvent) => void = () => {};
   readonly #clock = { time: 0, since: performance.now() };
 
@@ -224,7 +226,7 @@ export class CandidateLane implements StageLane {
     if (order.agrees) return;
     const answer = order.outside.find((event) => ofPair.includes(event) && isAnswer(event));
     if (answer === undefined) return;
-    const isAhead = !order.hasHappened(answer.position);
+    const isAhead = !order.hasHappened(answer.position) && !this.#early.has(answer.position);
     // In its place, if that is in this turn.
     if (isAhead && answer.position < (this.#turn?.end ?? 0)) return order.pass(answer.position - 1);
     if (isAhead) order.happened(answer.position);
@@ -429,7 +431,9 @@ export class CandidateLane implements StageLane {
         const { step, callId } = event.data;
         const own = this.#pairs.of(step, callId);
         // A call that is not asked about yet gets its answer when it is.
-        return own && this.#waiting.delete(keyOf(own)) ? withCall(event, own) : undefined;
+        if (own && this.#waiting.delete(keyOf(own))) return withCall(event, own);
+        this.#early.add(event.position);
+        return undefined;
       }
       default:
         return this.moved(event);
@@ -461,8 +465,9 @@ export class CandidateLane implements StageLane {
     const { order, events } = this.#options;
     order.part();
     if (!order.hasHappened(position)) order.happened(position);
-    // Nothing more comes here: what the recording has up to the next command is past.
+    // Nothing more comes here: what the recording has up to the next command is past, and that comes now.
     order.pass(events.length);
+    order.onPassed();
   }
 }
 

@@ -193,6 +193,23 @@ const crossings: Readonly<Record<string, Crossing>> = {
       ],
     },
   },
+  "a question that a cancel ends": {
+    recorded: agent([use("visit"), "Yes?"], { visit }),
+    act: async (session) => {
+      await session.send("Go.");
+      await session.atRest();
+      await session.cancel();
+      await say("More.")(session);
+    },
+    candidates: { same: [agent([use("visit"), "Yes?"], { visit }), "equal"] },
+  },
+  "an approval beside an answer of a client": {
+    recorded: agent([uses("where", "book"), "Booked.", "Yes?"], { ...client, book }),
+    act: answering("approve"),
+    candidates: {
+      same: [agent([uses("where", "book"), "Booked.", "Yes?"], { ...client, book }), "equal"],
+    },
+  },
   "a question that is new": {
     recorded: agent([use("book"), "a", "b"], { look, book: freeBook }),
     act: say("Go.", "More."),
