@@ -2,6 +2,8 @@
 
 import { isDeepStrictEqual } from "node:util";
 import {
+  fromSegment,
+  segmentOf,
   cutShort,
   visibleWord,
   type SessionEvent,
@@ -177,7 +179,10 @@ export function withEffect(
   const { effectId } = recorded.data;
   const end = `/${made.data.step}/${made.data.callId}`;
   if (effectId === made.data.effectId || !effectId.endsWith(end)) return made;
-  if (names.has(effectId.slice(0, -end.length))) return made;
+  const caller = fromSegment(effectId.slice(0, -end.length));
+  // Earlier releases wrote the name of a session as it is.
+  const isOwn = made.data.effectId === `${segmentOf(caller)}${end}`;
+  if (names.has(caller) && !isOwn) return made;
   return { ...made, data: { ...made.data, effectId } };
 }
 
