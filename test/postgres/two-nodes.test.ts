@@ -101,6 +101,14 @@ describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
     await claim?.release();
     expect((await (await opening).view()).summary.metadata).toEqual(metadata);
 
+    const left = await first.runtime.log.ownership?.claim("left");
+    await left?.release({ unfinished: true });
+    await eventually(() => {
+      expect(asked.mock.calls.flat()).toContain("left");
+    });
+    const found = await second.runtime.session("left", { metadata });
+    expect((await found.view()).summary.metadata).toEqual(metadata);
+
     const both = [first, second].map(({ runtime }) => runtime.session("both", { metadata }));
     expect((await Promise.all(both)).map(({ id }) => id)).toEqual(["both", "both"]);
   });
