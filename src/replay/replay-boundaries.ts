@@ -95,10 +95,20 @@ export function recordedPreparations(
     await order.due(next.position);
     const fault = faultAt(events.slice(next.position - 1).find(isNoText) ?? next, events);
     if (fault !== undefined) throw fault;
+    if (isLateStop(next, events)) return [bodyOf(next)];
     const rest = events.slice(next.position - 1);
     const end = rest.findIndex(({ type }) => type !== "blob.stored" && type !== "prompt.text");
     return rest[end]?.type === "step.prepared" ? rest.slice(0, end + 1).map(bodyOf) : [];
   };
+}
+
+/** A process that found the turn had its conditions from `prepareCall`, which it recorded before it asked them. */
+function isLateStop(
+  { type, data, position }: SessionEvent,
+  events: readonly SessionEvent[],
+): boolean {
+  const isStop = type === "turn.limit-reached" && data.limit === "stop-condition";
+  return isStop && events[position - 2]?.type === "step.prepared";
 }
 
 function isNoText({ type }: SessionEvent): boolean {

@@ -2,6 +2,8 @@
 
 import { isDeepStrictEqual } from "node:util";
 import {
+  fromSegment,
+  segmentOf,
   cutShort,
   visibleWord,
   type SessionEvent,
@@ -12,6 +14,7 @@ import {
 } from "../events/index.ts";
 import { z } from "zod";
 import { nextDigest, type StandingChange } from "../projections/index.ts";
+import { isOfCommand } from "../runtime/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
 
 /** The first event that differs. One side is absent if only the other continued. */
@@ -24,7 +27,7 @@ export interface ReplayDifference {
 }
 
 /**
- * Removes what always differs: the time, the stacks of errors, the delays of refused calls (with the
+ * Removes what always differs: the time, the ids of forwarded commands, the stacks of errors, the delays of refused calls (with the
  * headers that asked for them), and token estimates, which improve with releases.
  */
 export function isSameEvent(recorded: SessionEvent, replayed: SessionEvent): boolean {
@@ -37,7 +40,9 @@ function comparable({ position, type, data, id }: SessionEvent): unknown {
   const agent = "agent" in compared ? { agent: withoutDetails(compared["agent"]) } : {};
   // A cancel without a mode stops the running step.
   const mode = type === "turn.cancel-requested" ? { mode: compared["mode"] ?? "now" } : {};
-  return { position, type, id, data: { ...compared, ...error, ...agent, ...mode } };
+  // In a replay no other process sends a command.
+  const own = isOfCommand(id) ? undefined : id;
+  return { position, type, id: own, data: { ...compared, ...error, ...agent, ...mode } };
 }
 
 /** The digest of the agent follows from its parts and from the offers of MCP servers, which a replay does not ask. */
@@ -177,7 +182,10 @@ export function withEffect(
   const { effectId } = recorded.data;
   const end = `/${made.data.step}/${made.data.callId}`;
   if (effectId === made.data.effectId || !effectId.endsWith(end)) return made;
-  if (names.has(effectId.slice(0, -end.length))) return made;
+  const caller = fromSegment(effectId.slice(0, -end.length));
+  // Earlier releases wrote the name of a session as it is.
+  const isOwn = made.data.effectId === `${segmentOf(caller)}${end}`;
+  if (names.has(caller) && !isOwn) return made;
   return { ...made, data: { ...made.data, effectId } };
 }
 

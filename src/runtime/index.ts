@@ -13,7 +13,7 @@ export { providerCounter } from "./prompt/provider-counter.ts";
 export type { RuntimeOptions } from "./api/runtime-options.ts";
 export type { Runtime } from "./api/runtime.ts";
 export { mirrorSession } from "./reading/mirror.ts";
-export { readAnswer } from "./elsewhere/forwarded-commands.ts";
+export { isOfCommand, readAnswer } from "./elsewhere/forwarded-commands.ts";
 export { changeStored, giveStored } from "./elsewhere/stored-commands.ts";
 export { whileClaimed } from "./live/claims.ts";
 export type { Session } from "./api/session.ts";

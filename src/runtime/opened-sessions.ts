@@ -1,5 +1,6 @@
 /** Opens sessions of a runtime, new ones, stored ones and forks, and hands out their checked handles. */
 
+import { setTimeout } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { safeValidateTypes, type FlexibleSchema } from "@ai-sdk/provider-utils";
@@ -53,6 +54,9 @@ interface OpeningHost extends Pick<
   readonly closing: AbortSignal;
 }
 
+/** After which another process is asked again whether it has created a session. */
+const CREATION_MS = 20;
+
 /** Checked when its files are read. */
 const userInput = z.custom<UserInput>();
 
@@ -81,7 +85,7 @@ export class OpenedSessions {
 
   /** Activates a session, unless another process runs it. */
   async #activate(session: string, opening: Opening): Promise<SessionSummary> {
-    const { log, live } = this.#host;
+    const { log, live, closing } = this.#host;
     try {
       const { actor, agent } = await live.activate(session, opening);
       const { summary } = actor.state;
@@ -89,7 +93,13 @@ export class OpenedSessions {
       return summary;
     } catch (error) {
       if (!isElsewhere(error) || log.inbox === undefined) throw error;
-      const summary = await readSummary(log, session, await log.revision(session));
+      const revision = await log.revision(session);
+      if (revision === 0 && (opening.metadata ?? opening.agent ?? opening.parent) !== undefined) {
+        // That process creates it now, or has died before it could: nothing says yet as what.
+        await setTimeout(CREATION_MS, undefined, { signal: closing }).catch(() => {});
+        return await this.#activate(session, opening);
+      }
+      const summary = await readSummary(log, session, revision);
       assertOpenedAs(session, summary, opening);
       return summary;
     }

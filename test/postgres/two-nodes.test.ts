@@ -4,7 +4,7 @@
  */
 
 import { Output, tool } from "ai";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import type { Claim } from "../../src/events/index.ts";
@@ -16,6 +16,7 @@ import { memoryKeys } from "../../src/store/encryption/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { loggedInAt, loginServer } from "../mcp/own-login-server.ts";
+import { eventually } from "../support/eventually.ts";
 import { runSql } from "../support/run-sql.ts";
 import { nothing } from "../runtime/tools.ts";
 import { serverOfFile } from "./server-of-file.ts";
@@ -79,6 +80,37 @@ describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
     const { toolCalls } = await (await two.runtime.session("s")).view();
     expect(toolCalls).toMatchObject([{ status: "succeeded", attempts: 2 }]);
     expect(await problems(two, "s")).toEqual([]);
+  });
+
+  it("open a session as it was asked for that another one is about to create, or died before it could", async () => {
+    const name = schema();
+    const agent: Agent = { model: scriptedModel([]) };
+    await using first = await node(name, agent);
+    await using second = await node(name, agent);
+    const metadata = { userId: "u-1" };
+
+    const claim = await first.runtime.log.ownership?.claim("died");
+    const { ownership } = second.runtime.log;
+    if (ownership === undefined) throw new Error("A log of a database says who runs a session.");
+    const asked = vi.spyOn(ownership, "claim");
+    const opening = second.runtime.session("died", { metadata });
+    const askedAgain = eventually(() => {
+      expect(asked.mock.calls.length).toBeGreaterThan(2);
+    });
+    await Promise.race([opening, askedAgain]);
+    await claim?.release();
+    expect((await (await opening).view()).summary.metadata).toEqual(metadata);
+
+    const left = await first.runtime.log.ownership?.claim("left");
+    await left?.release({ unfinished: true });
+    await eventually(() => {
+      expect(asked.mock.calls.flat()).toContain("left");
+    });
+    const found = await second.runtime.session("left", { metadata });
+    expect((await found.view()).summary.metadata).toEqual(metadata);
+
+    const both = [first, second].map(({ runtime }) => runtime.session("both", { metadata }));
+    expect((await Promise.all(both)).map(({ id }) => id)).toEqual(["both", "both"]);
   });
 
   it("accept messages for a session that one of them runs, in order, and each gets its turn", async () => {

@@ -65,6 +65,28 @@ describe("a replay answers from the recording", () => {
     expect((await replay(events, { ...agent, model: script() })).difference).toBeUndefined();
   });
 
+  it("for conditions that are met where another process had prepared the turn again", async () => {
+    const agent = {
+      tools,
+      toolApproval: { look: "user-approval" },
+      prepareCall: settled({ temperature: 0.1 }),
+      stopWhen: isStepCount(1),
+    } satisfies Omit<Agent, "model">;
+    const first = await openSession({ ...agent, model: script() });
+    await (await first.session.send("Look.", { id: "m" })).untilRest();
+    await using second = await reopen(first, { ...agent, model: scriptedModel([]) });
+    await allow(second.session, "1");
+    await second.session.idle();
+    const events = await second.events();
+    expect(events.slice(-3).map(({ type }) => type)).toEqual([
+      "step.prepared",
+      "turn.limit-reached",
+      "turn.ended",
+    ]);
+    const { difference } = await replay(events, { ...agent, model: script() });
+    expect(difference).toBeUndefined();
+  });
+
   it("for conditions that `prepareCall` gave the turn", async () => {
     const { difference, types } = await differenceOf({
       prepareCall: settled({ stopWhen: isStepCount(1), temperature: 0.1 }),

@@ -39,6 +39,28 @@ it("repeats rewinds, checkouts, edits and regenerations", async () => {
   expect(allowed && differenceText(allowed)).toBeUndefined();
 });
 
+it("repeats what other processes asked for, whose commands gave ids to events", async () => {
+  const agent = { model: scriptedModel(["One.", "Edited.", "Again."]) };
+  await using open = await openSession(agent);
+  const { session } = open;
+  await ask(session, "a", "a");
+  await (
+    await session.send("b", { id: "b", replaces: "a" })
+  ).result;
+  await (
+    await session.regenerate()
+  ).result;
+  await session.send("later", { id: "later", notBefore: "2100-01-01T00:00:00Z" });
+  await session.withdraw("later");
+  const asked = new Set(["session.rewound", "message.withdrawn"]);
+  const events = (await open.events()).map((event) =>
+    asked.has(event.type) ? { ...event, id: `turnlog.command:${event.position}` } : event,
+  );
+  expect(events.filter(({ id }) => id !== undefined).length).toBe(3);
+  const { difference } = await replay(events, { model: scriptedModel([]) });
+  expect(difference && differenceText(difference)).toBeUndefined();
+});
+
 it("repeats an edit with the delivery that it was sent with", async () => {
   const agent = { model: scriptedModel(["One.", "Edited."]) };
   await using open = await openSession(agent);

@@ -4,7 +4,13 @@ import { isStepCount } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { openMemoryLog, verifySession, type Agent } from "../../src/public/index.ts";
+import {
+  openMemoryLog,
+  summarize,
+  tokens,
+  verifySession,
+  type Agent,
+} from "../../src/public/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { storedEvents } from "../support/replay.ts";
@@ -102,6 +108,40 @@ describe("options of a message", () => {
       expect(JSON.stringify(prompt)).toContain("In short.");
       expect(tools.map(({ name }) => name)).not.toContain("other");
     }
+  });
+
+  it("are those of their turn, also after one that was cancelled between its preparation and its first step", async () => {
+    const model = scriptedModel(["Done. ".repeat(200), "Dogs."]);
+    const summarising = gate();
+    let asked = 0;
+    const agent: Agent = {
+      ...told,
+      model,
+      prepareStep: () => ({ topK: ++asked }),
+      context: {
+        compact: {
+          when: tokens(200),
+          how: summarize({ model: scriptedModel([{ parts: [summarising] }]) }),
+        },
+      },
+    };
+    await using open = await openSession(agent);
+    const { session } = open;
+    await (
+      await session.send("Go.", { options: { topic: "cats" } })
+    ).result;
+    const birds = await session.send("Go.", { options: { topic: "birds" } });
+    await summarising.reached;
+    await session.cancel();
+    await birds.result;
+    await (
+      await session.send("Go.", { options: { topic: "dogs" } })
+    ).result;
+    expect(model.calls.map(({ prompt, topK }) => [prompt[0]?.content, topK])).toEqual([
+      ["Talk about cats.", 1],
+      ["Talk about dogs.", 3],
+    ]);
+    expect(await replay(await open.events(), agent)).not.toHaveProperty("difference");
   });
 
   it("come from contextFor after a restart", async () => {

@@ -6,6 +6,7 @@
 
 import { check, list, optionsOf, text } from "../../validation/index.ts";
 import {
+  fromSegment,
   shellWord,
   eventLine,
   headerLine,
@@ -307,7 +308,8 @@ function fixtureSessions(events: readonly SessionEvent[]): FixtureSessions {
     parent,
     caller({ position, data: { step, callId, effectId } }) {
       const end = `/${step}/${callId}`;
-      const made = effectId.endsWith(end) ? names.get(effectId.slice(0, -end.length)) : undefined;
+      const caller = effectId.endsWith(end) ? fromSegment(effectId.slice(0, -end.length)) : "";
+      const made = names.get(caller);
       if (made !== undefined) return made;
       // The session was imported under another name: use the part that the event belongs to.
       const next = forks.find((fork) => fork.position > position);

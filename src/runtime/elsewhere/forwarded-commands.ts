@@ -96,9 +96,16 @@ export function plainArgs(
 // A command is executed once, no matter which processes die: the last of its events carries an id derived from the
 // command's id, so that one append stores both. The next process that gets the command finds the event.
 
+const COMMAND = "turnlog.command:";
+
 /** The id of the last event of a command; undefined for a command that no other process executes. */
 export function commandEventId(command: string | undefined): string | undefined {
-  return command === undefined ? undefined : `turnlog.command:${command}`;
+  return command === undefined ? undefined : `${COMMAND}${command}`;
+}
+
+/** Whether an event has the id of a command that another process sent. */
+export function isOfCommand(id: string | undefined): boolean {
+  return id?.startsWith(COMMAND) ?? false;
 }
 
 /** The position of the last event of a command; undefined if it was not executed, or became no event. */

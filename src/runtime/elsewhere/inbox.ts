@@ -93,6 +93,7 @@ export class SessionInbox implements Disposable {
   async #attend(session: string, line: Line): Promise<void> {
     const { upkeep } = this.#options;
     try {
+      if (await this.#isUncreated(session)) return await upkeep.live.giveBack(session);
       await upkeep.live.activate(session);
       this.#left.delete(session);
       for (const command of await this.#listed(session, line)) this.#begin(session, line, command);
@@ -107,6 +108,13 @@ export class SessionInbox implements Disposable {
       line.looking = false;
       this.#leave(session, line);
     }
+  }
+
+  /** Whether a process died before it created the session, and nobody asks it for anything: its opener says as what. */
+  async #isUncreated(session: string): Promise<boolean> {
+    const { inbox, upkeep } = this.#options;
+    if (upkeep.live.isLive(session) || (await upkeep.log.revision(session)) > 0) return false;
+    return (await inbox.unanswered(session)).length === 0;
   }
 
   /**

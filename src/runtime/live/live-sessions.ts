@@ -219,6 +219,14 @@ export class LiveSessions {
     return await whileClaimed(log, session, change, (claim) => giveBack(session, claim, later));
   }
 
+  /** Gives back a session that is not live here, and that a process claimed and left. @throws TurnlogError as `claimed` */
+  async giveBack(session: string): Promise<void> {
+    if (this.#live.has(session)) return;
+    const given = this.claimed(session, async () => {});
+    this.#waits.add(session, given);
+    await given;
+  }
+
   /** Forgets what is kept of a session that is deleted. */
   forget(session: string): void {
     this.held.forget(session);

@@ -75,6 +75,9 @@ export class StepBoundary {
 
   endTurn(): void {
     this.#call = undefined;
+    // The next turn's first step has the number of a step that this turn prepared and did not begin.
+    this.#made = undefined;
+    this.#isUnsettled = false;
   }
 
   /** The agent of the turn: the session's own, or as `prepareCall` changed it. */

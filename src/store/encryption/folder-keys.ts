@@ -47,19 +47,22 @@ export function folderKeys(folder: string): KeyStore {
       inLine(session, async (path, older) => {
         const made = makePrivateFolder(dir);
         await moveFromOlder(dir, older, session);
-        await replace(path, key);
-        await syncFolder(dir);
+        await replace(dir, path, key);
         // A lost folder would lose the key and all that it decrypts.
         if (made !== undefined) await syncAbove(dir, dirname(made));
       }),
     erase: (session) =>
       inLine(session, async (path, older) => {
         await moveFromOlder(dir, older, session);
+        const draft = draftOf(path);
         // The draft of a dead process contains keys too.
-        await overwrite(`${path}.new`);
-        await rm(`${path}.new`, { force: true });
-        await overwrite(path);
-        await rm(path, { force: true });
+        await destroy(draft);
+        if (existsSync(path)) {
+          // A death before the removal leaves zeros, under a name that nobody reads.
+          await rename(path, draft);
+          await syncFolder(dir);
+          await destroy(draft);
+        }
         if (existsSync(dir)) await syncFolder(dir);
       }),
   };
@@ -110,9 +113,13 @@ async function textOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** Writes the new key to disk, renames it into place, and overwrites the old one. */
-async function replace(path: string, key: string): Promise<void> {
-  const draft = `${path}.new`;
+function draftOf(path: string): string {
+  return `${path}.new`;
+}
+
+/** Writes the new key to disk, renames it into place, and overwrites the old one once the new name is on disk. */
+async function replace(dir: string, path: string, key: string): Promise<void> {
+  const draft = draftOf(path);
   await rm(draft, { force: true });
   const file = await open(draft, "wx", PRIVATE_FILE);
   try {
@@ -124,19 +131,22 @@ async function replace(path: string, key: string): Promise<void> {
   const before = await opened(path);
   try {
     await rename(draft, path);
+    await syncFolder(dir);
     await before?.overwrite();
   } finally {
     await before?.close();
   }
 }
 
-async function overwrite(path: string): Promise<void> {
+/** Overwrites a file, and removes it. */
+async function destroy(path: string): Promise<void> {
   const file = await opened(path);
   try {
     await file?.overwrite();
   } finally {
     await file?.close();
   }
+  await rm(path, { force: true });
 }
 
 /** Opens a file, to overwrite its bytes after the rename. Copies that a disk keeps are out of reach. */

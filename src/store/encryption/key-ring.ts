@@ -12,7 +12,7 @@ import {
   type PositionRange,
   assertKnownFormat,
 } from "../../events/index.ts";
-import { keyMissing, keyWrong, type KeyStore, jsonOf, UNFINISHED } from "./key-store.ts";
+import { keyMissing, type KeyStore, jsonOf, UNFINISHED } from "./key-store.ts";
 import { isEncrypted } from "./encrypted-event.ts";
 import { SessionKey } from "./session-key.ts";
 import { z } from "zod";
@@ -300,7 +300,10 @@ class UnfinishedErasures {
     assertKnownFormat("The list of unfinished erasures among the keys", stored, FORMAT);
     const read = schema.safeParse(stored);
     if (!read.success)
-      throw keyWrong(UNFINISHED, undefined, "the list of unfinished erasures cannot be read");
+      throw new TurnlogError(
+        "KEY_WRONG",
+        `The list of unfinished erasures among the keys (${UNFINISHED}) cannot be read. Restore it from a copy of the keys; without one, remove it, and repeat the redaction or deletion during which the process died.`,
+      );
     for (const session of read.data.sessions) this.#sessions.set(session, 1);
     return read.data.sessions;
   }
