@@ -29,7 +29,7 @@ const wholes = [
   "test/browser/**",
   "test/cli/{chat-context,completion-scripts,conversation,loading,looking,mcp,provider,readers-at-once,second-terminal,serve,signals,tour,whole-chat}.test.ts",
   "test/compare/kills.test.ts",
-  "test/corpus/{failovers,long-sessions,rewound-requests,rewound-sessions,running-request,small-windows,stream-size,summarised-sessions,ui-messages,wire-server}.test.ts",
+  "test/corpus/{failovers,rewound-requests,rewound-sessions,running-request,small-windows,stream-size,summarised-sessions,ui-messages,wire-server}.test.ts",
   "test/crash/!(crash).test.ts",
   "test/examples/started.test.ts",
   "test/mcp-server/processes.test.ts",
