@@ -61,6 +61,7 @@ const config: ViteUserConfig = defineConfig({
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "turnlog-compile-cache") },
     // One more than cores: half of the time a test waits for a child process or the disk.
     maxWorkers: availableParallelism() + 1,
+    globalSetup: "./test/support/programs.ts",
     setupFiles: ["./test/support/seed.ts", ...(isNative ? ["./test/support/own-package.ts"] : [])],
     // Child processes and real databases on a loaded machine: a hang is found, slowness is not punished.
     testTimeout: patience,
