@@ -9,7 +9,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
-import { programsOf } from "./programs.ts";
+import { programsFolder } from "./programs.ts";
 
 /**
  * Bundles a program once for all processes of a run: the first one that asks, while the others wait. Returns the file
@@ -17,7 +17,7 @@ import { programsOf } from "./programs.ts";
  */
 export async function builtOnce(program: URL): Promise<string> {
   const name = basename(program.pathname, ".ts");
-  const folder = join(programsOf(process.ppid), "programs", name);
+  const folder = join(programsFolder(), "programs", name);
   const lock = `${folder}.lock`;
   await mkdir(dirname(folder), { recursive: true });
   while (!existsSync(folder)) {

@@ -1,23 +1,25 @@
 /** Runs before and after all tests: the folder of the programs that they start (`bundled.ts`). */
 
-import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** @param run - The process of vitest, which is the parent of those that run tests. */
-export function programsOf(run: number): string {
-  return join(tmpdir(), `turnlog-programs-${run}`);
+const NAME = "TURNLOG_PROGRAMS";
+
+/** The folder of this run, which all its processes inherit. */
+export function programsFolder(): string {
+  const folder = process.env[NAME];
+  if (folder === undefined)
+    throw new Error("Programs are bundled in the tests: run this by vitest.");
+  return folder;
 }
 
-export function setup(): void {
-  // Of a run that was killed, whose number comes again.
-  teardown();
-  mkdirSync(programsOf(process.pid));
+export function setup(): () => void {
+  const folder = mkdtempSync(join(tmpdir(), "turnlog-programs-"));
+  // A test may start them as another user.
+  chmodSync(folder, 0o755);
   // The command reads its version there.
-  const manifest = new URL("../../package.json", import.meta.url);
-  copyFileSync(manifest, join(programsOf(process.pid), "package.json"));
-}
-
-export function teardown(): void {
-  rmSync(programsOf(process.pid), { recursive: true, force: true });
+  copyFileSync(new URL("../../package.json", import.meta.url), join(folder, "package.json"));
+  process.env[NAME] = folder;
+  return () => rmSync(folder, { recursive: true, force: true });
 }
