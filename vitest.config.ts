@@ -29,7 +29,7 @@ const wholes = [
   "test/browser/**",
   "test/cli/{chat-context,completion-scripts,conversation,loading,looking,mcp,provider,readers-at-once,second-terminal,serve,signals,tour,whole-chat}.test.ts",
   "test/compare/kills.test.ts",
-  "test/corpus/{failovers,long-sessions,rewound-requests,rewound-sessions,running-request,small-windows,stream-size,summarised-sessions,ui-messages,wire-server}.test.ts",
+  "test/corpus/{failovers,rewound-requests,rewound-sessions,running-request,small-windows,stream-size,summarised-sessions,ui-messages,wire-server}.test.ts",
   "test/crash/!(crash).test.ts",
   "test/examples/started.test.ts",
   "test/mcp-server/processes.test.ts",
@@ -61,6 +61,7 @@ const config: ViteUserConfig = defineConfig({
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "turnlog-compile-cache") },
     // One more than cores: half of the time a test waits for a child process or the disk.
     maxWorkers: availableParallelism() + 1,
+    globalSetup: "./test/support/programs.ts",
     setupFiles: ["./test/support/seed.ts", ...(isNative ? ["./test/support/own-package.ts"] : [])],
     // Child processes and real databases on a loaded machine: a hang is found, slowness is not punished.
     testTimeout: patience,

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Choices } from "../laws/choices.ts";
 import { ImaginedSession } from "../laws/imagined-session.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
-import { patience, runs } from "../support/runs.ts";
+import { patience, times } from "../support/runs.ts";
 import { expectLaw } from "./law-13.ts";
 
 vi.setConfig({ testTimeout: patience });
@@ -30,7 +30,7 @@ describe("the events of a session's runs", () => {
       fc.asyncProperty(imagined, async (events) => {
         await expectLaw(events);
       }),
-      { ...runs(60), endOnFailure: true },
+      { numRuns: times(60), endOnFailure: true },
     );
   });
 });

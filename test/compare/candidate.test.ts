@@ -6,8 +6,9 @@ import { replayModel } from "../../src/models/index.ts";
 import { tryCandidate, type ReplayedAgent } from "../../src/replay/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { agentOf } from "../laws/recorded-scripts.ts";
+import { sampled } from "../support/runs.ts";
 
-describe.each(fixtureNames)("the session %s", (name) => {
+describe.each(sampled(fixtureNames, 1))("the session %s", (name) => {
   it("is repeated by a candidate whose model answers the same", async () => {
     const events = await readFixture(name);
     const given = await agentOf(name);

@@ -1,6 +1,6 @@
 /**
- * Planted changes: each is found by a comparison at its step, in words that name it. Harmless ones are no difference,
- * where they are allowed or mean nothing.
+ * Planted changes of what an agent does or says: each is found by a comparison at its step, in words that name it.
+ * Harmless ones are no difference. The sentences for changes of the agent itself are tested in `pairing.test.ts`.
  */
 
 import { APICallError, stepCountIs, tool, type ToolSet } from "ai";
@@ -98,63 +98,24 @@ const failure = new APICallError({
 describe("a planted change", () => {
   it.each<[string, Changed, RegExp, Partial<CompareOptions>?]>([
     [
-      "a line of the instructions",
-      { instructions: "You help.\nYou are rude." },
-      /instructions.*"You are rude\."/s,
-    ],
-    [
       "more instructions",
       { instructions: `${instructions}\nYou ask back.` },
       /instructions.*You ask back/s,
     ],
     ["no instructions", { instructions: "" }, /instructions/],
     [
-      "a tool's description",
-      withTools({ lookup: { ...lookup, description: "Finds an order." } as never }),
-      /lookup.*description/s,
-    ],
-    [
-      "a tool's schema",
-      withTools({
-        lookup: {
-          ...lookup,
-          inputSchema: z.object({ order: z.number(), deep: z.boolean().optional() }),
-        },
-      }),
-      /lookup.*schema/s,
-    ],
-    [
       "a schema that refuses the recorded input",
       withTools({ lookup: { ...lookup, inputSchema: z.object({ order: z.string() }) } }),
       /lookup/,
     ],
-    [
-      "a new tool",
-      withTools({ mail: tool({ inputSchema: z.object({}), execute: async () => "sent" }) }),
-      /mail/,
-    ],
     ["a tool that is gone", { tools: { lookup } }, /refund/],
-    ["the order of the tools", { tools: { refund, lookup } }, /order of (its|the) tools/],
     ["the choice of tools", { toolChoice: "required" }, /toolChoice|choice/],
-    ["the temperature", { temperature: 0.9 }, /temperature/],
-    ["the top of the probabilities", { topP: 0.5 }, /topP/],
-    ["the length of a reply", { maxOutputTokens: 300 }, /maxOutputTokens/],
-    ["the seed", { seed: 7 }, /seed/],
     ["what ends a reply", { stopSequences: ["END"] }, /stopSequences/],
     [
       "options of the provider",
       { providerOptions: { openai: { reasoningEffort: "low" } } },
       /reasoningEffort/,
     ],
-    [
-      "the model",
-      () => ({
-        ...agentOf(),
-        model: Object.assign(scriptedModel([...steps]), { modelId: "cheap" }),
-      }),
-      /cheap/,
-    ],
-    ["fewer steps", { maxSteps: 2 }, /Turn 1.*limit/s],
     ["a condition that stops", { stopWhen: stepCountIs(1) }, /Turn 1.*(stop|limit)/s],
     [
       "instructions of a step",
@@ -193,22 +154,12 @@ describe("a planted change", () => {
       { context: { compact: { when: tokens(20), how: dropOldest({ keepTurns: 1 }) } } },
       /message|prompt/i,
     ],
-    ["a call that is not made", () => at(2, "Paid back."), /Step 2.*refund/],
-    [
-      "a call that is new",
-      () => at(3, calling(call("refund", "n", { order: 18 })), "Paid."),
-      /Step 3.*refund/,
-    ],
-    ["another tool", () => at(2, calling(call("lookup", "n", { order: 17 }))), /lookup/],
-    ["another input", () => at(2, calling(call("refund", "c", { order: 18 }))), /Step 2.*refund/],
     ["one call of two", () => at(1, calling(call("lookup", "a", { order: 17 }))), /Step 1.*lookup/],
     [
       "a call twice",
       () => at(2, calling(call("refund", "c", { order: 17 }), call("refund", "e", { order: 17 }))),
       /Step 2.*refund/,
     ],
-    ["another text", () => at(3, "Done."), /Step 3.*(Done|Paid back)/s],
-    ["a text in the second turn", () => at(5, "It is not paid."), /Step 5.*not paid/s],
     [
       "a reply that is cut",
       () => at(3, { parts: [{ type: "text", deltas: ["Paid"] }], finishReason: "length" }),
@@ -267,40 +218,8 @@ describe("a harmless change", () => {
   const chunked: readonly Step[] = steps.map((step) =>
     typeof step === "string" ? saying(...step.split(/(?<= )/)) : step,
   );
-  const renamed = JSON.parse(
-    JSON.stringify(steps).replaceAll(/"toolCallId":"(.)"/g, '"toolCallId":"other-$1"'),
-  ) as Step[];
   it.each<[string, Changed, Partial<CompareOptions>?]>([
-    [
-      "a description's comma",
-      withTools({ lookup: { ...lookup, description: "Looks, an order up." } as never }),
-      { allow: ["tool-descriptions"] },
-    ],
     ["edited instructions", { instructions: "You help!" }, { allow: ["instructions"] }],
-    ["another temperature", { temperature: 0.3 }, { allow: ["settings"] }],
-    ["a limit of the reply", { maxOutputTokens: 900 }, { allow: ["settings"] }],
-    ["another wording", () => at(3, "I paid it back."), { allow: ["text"] }],
-    [
-      "another model",
-      () => ({
-        ...agentOf(),
-        model: Object.assign(scriptedModel([...steps]), { modelId: "cheap" }),
-      }),
-      { allow: ["model"] },
-    ],
-    ["other ids of calls", () => agentOf(renamed)],
-    [
-      "the order of parallel calls",
-      () =>
-        at(
-          1,
-          calling(
-            { type: "text", deltas: ["Let me see."] },
-            call("lookup", "b", { order: 18 }),
-            call("lookup", "a", { order: 17 }),
-          ),
-        ),
-    ],
     ["smaller deltas", () => agentOf(chunked)],
     [
       "reasoning before a text",
@@ -328,13 +247,6 @@ describe("a harmless change", () => {
       withTools({
         lookup: { ...lookup, execute: async () => ({ order: 0, paid: false }) },
       }),
-    ],
-    [
-      "an input that means the same",
-      () => at(4, calling(call("lookup", "d", { order: 190 }))),
-      {
-        same: (_, one, other) => JSON.stringify(one) === JSON.stringify(other).replace("190", "19"),
-      },
     ],
   ])("%s is no difference", async (_, changed, options) => {
     const found = await tried(changed, options);

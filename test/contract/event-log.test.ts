@@ -57,25 +57,26 @@ for (const [engine, openAt] of Object.entries(stored))
     });
   }
 
-// Its encryption is that of the next, its log that of the first.
-if (all)
-  eventLogContract("encrypted, in memory", {
-    describe,
-    it,
-    open: async () => encryptedLog(await openMemoryLog(), memoryKeys()),
-  });
-
-const encrypted = new WeakMap<EventLog, string>();
-const openEncrypted = async (name: string): Promise<EventLog> => {
-  const store = await openLog({ dir: join(root, name), durability: "os" });
-  const log = encryptedLog(store, folderKeys(join(root, `${name}-keys`)));
-  encrypted.set(log, name);
-  return log;
-};
-let stores = 0;
-eventLogContract("encrypted, on LevelDB", {
+eventLogContract("encrypted, in memory", {
   describe,
   it,
-  open: () => openEncrypted(`encrypted-${stores++}`),
-  reopen: (log) => openEncrypted(encrypted.get(log) ?? ""),
+  open: async () => encryptedLog(await openMemoryLog(), memoryKeys()),
 });
+
+// Its encryption is that of the one before, its log that of LevelDB above.
+if (all) {
+  const encrypted = new WeakMap<EventLog, string>();
+  const openEncrypted = async (name: string): Promise<EventLog> => {
+    const store = await openLog({ dir: join(root, name), durability: "os" });
+    const log = encryptedLog(store, folderKeys(join(root, `${name}-keys`)));
+    encrypted.set(log, name);
+    return log;
+  };
+  let stores = 0;
+  eventLogContract("encrypted, on LevelDB", {
+    describe,
+    it,
+    open: () => openEncrypted(`encrypted-${stores++}`),
+    reopen: (log) => openEncrypted(encrypted.get(log) ?? ""),
+  });
+}

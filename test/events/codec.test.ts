@@ -8,7 +8,7 @@ import { eventSchemas } from "../../src/events/catalogue/catalogue.ts";
 import { TurnlogError } from "../../src/events/values/errors.ts";
 import { storedForm } from "../../src/events/rows/stored-form.ts";
 import { eventData, eventOf, knownTypes } from "./event-arbitraries.ts";
-import { runs } from "../support/runs.ts";
+import { runs, times } from "../support/runs.ts";
 
 const codec = createCodec();
 const place: RowKey = { session: "s", position: 7 };
@@ -60,7 +60,7 @@ describe("every event type", () => {
           position: place.position,
         });
       }),
-      runs(50),
+      { numRuns: times(50) },
     );
   });
 

@@ -26,7 +26,7 @@ import {
 } from "../../src/state/index.ts";
 import { Inspection } from "../../src/archive/verify/index.ts";
 import { replay, stateAt } from "../support/replay.ts";
-import { patience, runs } from "../support/runs.ts";
+import { patience, runs, times } from "../support/runs.ts";
 import { anyEvents } from "./any-event.ts";
 import { partsOf } from "./session-digests.ts";
 
@@ -120,7 +120,7 @@ describe("a log of any events in any order", () => {
         const read = await readSessionState(log, SESSION);
         deepStrictEqual(partsOf(read), partsOf(replayed.last));
       }),
-      runs(200),
+      { numRuns: times(200) },
     );
   });
 
@@ -196,7 +196,7 @@ describe("a log of any events in any order", () => {
         expect(JSON.stringify(shown)).toBe(JSON.stringify(events));
         deepStrictEqual(fold(initialSessionState, stored), replay(events).last);
       }),
-      runs(150),
+      { numRuns: times(150) },
     );
   });
 });

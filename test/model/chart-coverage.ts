@@ -50,7 +50,7 @@ export function takenTransitions(
       // Public to inspectors, whatever its underscore says.
       // oxlint-disable-next-line eslint/no-underscore-dangle
       const transitions: readonly Definition[] = inspected._transitions;
-      taken.push(...transitions.map((transition) => nameOf(rowOf(transition))));
+      taken.push(...transitions.map(nameOfTransition));
     },
   });
   actor.start();
@@ -59,6 +59,15 @@ export function takenTransitions(
 }
 
 type Definition = NonNullable<(typeof sessionMachine)["root"]["always"]>[number];
+
+const names = new Map<Definition, string>();
+
+/** Looked up once for each: paths take them a hundred thousand times. */
+function nameOfTransition(definition: Definition): string {
+  const name = names.get(definition) ?? nameOf(rowOf(definition));
+  names.set(definition, name);
+  return name;
+}
 
 function rowOf(definition: Definition): ChartTransition {
   const { source } = definition;

@@ -3,13 +3,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
 import { all, someOfEach, stepOf } from "../support/runs.ts";
-import { everyStateAndEvent, everyTransition, leafOf, takenTransitions } from "./chart-coverage.ts";
+import { everyStateAndEvent, everyTransition, leafOf } from "./chart-coverage.ts";
 import { time } from "./held-time.ts";
 import { loadAll } from "./load-all.ts";
-import { eventOf, play, type Move } from "./moves.ts";
-import { kindOf, pathsThrough } from "./paths.ts";
+import type { Move } from "./moves.ts";
+import { kindOf, movesOf, pathsThrough } from "./paths.ts";
 import type { Bounds } from "./possible-moves.ts";
-import { beginning } from "./situation.ts";
 import type { StageSettings } from "./stage.ts";
 import { foreignEvents, unheardEvents, untakenTransitions } from "./unrecorded.ts";
 import { walk } from "./walk.ts";
@@ -90,24 +89,21 @@ describe.each(settings)(
   "With $toolConcurrency tools at a time and $laterMessages messages for later, by $stepSource",
   (setting) => {
     const paths = pathsThrough(setting, setting);
-    const kinds = someOfEach(paths, (path) => kindOf(path, setting), 1);
+    const kinds = someOfEach(paths, kindOf, 1);
     const step = stepOf(32);
     // Those that say or take what none before them does, and one of 32 others.
-    const walked = kinds.filter(({ way, move: end }, index) => {
+    const walked = kinds.filter((path, index) => {
       const before = heard.size + transitions.size;
-      let situation = beginning;
-      for (const move of [...way, end]) {
-        const event = eventOf(move, situation, setting);
-        const pair = `${leafOf(situation.machine)} ${event.type}`;
+      for (const { move, last, event, taken } of movesOf(path)) {
+        const pair = `${leafOf(last.machine)} ${event.type}`;
         heard.add(pair);
         if ("later" in move) heard.add(`${pair} for later`);
-        for (const taken of takenTransitions(situation.machine, event)) transitions.add(taken);
-        situation = play(situation, move, setting);
+        for (const transition of taken) transitions.add(transition);
       }
       return heard.size + transitions.size > before || index % step === 0;
     });
 
-    const stories = walked.map(({ way, move }) => [...way, move]);
+    const stories = walked.map((path) => movesOf(path).map(({ move }) => move));
 
     it.each(stories.map((moves, place) => [place + 1, storyOf(moves), moves] as const))(
       `path %i of ${walked.length} goes as the machine says: %s`,

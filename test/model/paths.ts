@@ -4,6 +4,7 @@
  */
 
 import { entriesOf, entryOf } from "../../src/events/index.ts";
+import type { StructuralEvent } from "../../src/machines/index.ts";
 import { leafOf, takenTransitions } from "./chart-coverage.ts";
 import { eventOf, play, type Move } from "./moves.ts";
 import { movesAfterCrash, possibleMoves, type Bounds } from "./possible-moves.ts";
@@ -11,33 +12,45 @@ import { beginning, type Situation, type World } from "./situation.ts";
 import { isForeign, movesOfOthers } from "./unrecorded.ts";
 
 export interface Path {
-  /** The moves before the last one. */
-  readonly way: readonly Move[];
+  /** The path without its last move; undefined if that is the first one. */
+  readonly before: Path | undefined;
   readonly move: Move;
   /** The situation before the last move. */
   readonly last: Situation;
+  readonly event: StructuralEvent;
+  /** The transitions that the last move takes. */
+  readonly taken: readonly string[];
+}
+
+/** A path by its moves: of each the path that ends with it. */
+export function movesOf(path: Path): readonly Path[] {
+  const moves = [path];
+  for (let { before } = path; before !== undefined; { before } = before) moves.unshift(before);
+  return moves;
 }
 
 export function pathsThrough(world: World, bounds: Bounds): readonly Path[] {
   const paths: Path[] = [];
   const known = new Set([essence(beginning)]);
-  const reached: { readonly way: readonly Move[]; readonly situation: Situation }[] = [
-    { way: [], situation: beginning },
+  const reached: { readonly before?: Path; readonly situation: Situation }[] = [
+    { situation: beginning },
   ];
-  for (const { way, situation: last } of reached) {
+  for (const { before, situation: last } of reached) {
     const moves = [
       ...possibleMoves(last, world, bounds),
       ...movesAfterCrash(last, "stop", "continue"),
       ...movesOfOthers(last),
     ];
     for (const move of moves) {
-      paths.push({ way, move, last });
+      const event = eventOf(move, last, world);
+      const path = { before, move, last, event, taken: takenTransitions(last.machine, event) };
+      paths.push(path);
       const next = play(last, move, world);
       const situation = isForeign(move, last) ? { ...next, cut: true } : next;
       const what = essence(situation);
       if (known.has(what)) continue;
       known.add(what);
-      reached.push({ way: [...way, move], situation });
+      reached.push({ before: path, situation });
     }
   }
   return paths;
@@ -72,7 +85,7 @@ function essence(situation: Situation): string {
 }
 
 /** What a path's last move is a case of: paths of the same kind differ in the way that leads there. */
-export function kindOf({ move, last }: Path, world: World): string {
+export function kindOf({ move, last, taken }: Path): string {
   const { held, stopping, skipCalls, calls, lastStep } = last.machine.context;
   const broad = move.type === "session.recovered" || move.type === "turn.cancel-requested";
   const { type, ...rest } = move;
@@ -90,6 +103,6 @@ export function kindOf({ move, last }: Path, world: World): string {
           .map(([, call]) => call)
           .toSorted()
       : [],
-    takenTransitions(last.machine, eventOf(move, last, world)),
+    taken,
   ]);
 }

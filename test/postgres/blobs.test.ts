@@ -8,7 +8,7 @@ import { createRuntime } from "../../src/runtime/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { blobStoreContract } from "../../src/testing/index.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
-import { runSql } from "../support/run-sql.ts";
+import { emptyTables, runSql } from "../support/run-sql.ts";
 
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
 const programs = installedPostgres();
@@ -25,6 +25,13 @@ afterEach(async () => {
 let count = 0;
 const logs = new Map<BlobStore, { readonly log: EventLog; readonly schema: string }>();
 
+/** New ones. On PGlite, which tests use one after the other, in the tables of those before. */
+async function openNew(): Promise<BlobStore> {
+  if (server.process !== undefined) return await open();
+  await emptyTables(server.connectionString, "b");
+  return await open("b");
+}
+
 async function open(schema = `b${count++}`): Promise<BlobStore> {
   const { connectionString, connections } = server;
   const log = await openPostgresLog({ connectionString, connections, schema });
@@ -37,7 +44,7 @@ async function open(schema = `b${count++}`): Promise<BlobStore> {
 blobStoreContract("in PostgreSQL", {
   describe,
   it,
-  open: () => open(),
+  open: openNew,
   reopen: async (before) => {
     const { log, schema } = logs.get(before) ?? {};
     await log?.close();
@@ -49,7 +56,7 @@ const nothingUsed = async (): Promise<ReadonlySet<string>> => new Set();
 const content = Uint8Array.from({ length: 100 }, (_, index) => index);
 
 it("gives back a blob of many pieces, and repairs one that was altered", async () => {
-  const blobs = await open();
+  const blobs = await openNew();
   const large = Uint8Array.from({ length: 1_500_000 }, (_, index) => (index * 31) % 251);
   using held = await blobs.put(large);
   const pieces = await Array.fromAsync(blobs.get(held.sha256));
@@ -62,7 +69,7 @@ it("gives back a blob of many pieces, and repairs one that was altered", async (
 });
 
 it("keeps attachments of a runtime out of the events, and deletes them with their session", async () => {
-  const blobs = await open();
+  const blobs = await openNew();
   const { log } = logs.get(blobs) ?? {};
   if (log === undefined) throw new Error("no log");
   const agent = { model: scriptedModel(["A picture."]) };
@@ -87,7 +94,7 @@ const needs = several ? "" : " (needs `npm run test:postgres` and an installed s
 
 describe.skipIf(!several)(`two processes' blobs in one database${needs}`, () => {
   it("spare what the other one holds, and what it used while they asked what is used", async () => {
-    const one = await open();
+    const one = await openNew();
     const two = await open(logs.get(one)?.schema);
     const held = await one.put(content);
     expect(await two.collect(nothingUsed)).toEqual({ removed: 0, bytes: 0 });
@@ -107,7 +114,7 @@ describe.skipIf(!several)(`two processes' blobs in one database${needs}`, () => 
   });
 
   it("never take a blob from the other one that has put it, however puts and collections meet", async () => {
-    const one = await open();
+    const one = await openNew();
     const two = await open(logs.get(one)?.schema);
     const putting = Array.from({ length: 100 }, async (_, index) => {
       const bytes = content.slice(index % 3);
@@ -119,7 +126,7 @@ describe.skipIf(!several)(`two processes' blobs in one database${needs}`, () => 
   });
 
   it("forget the hold of a process that died after a day", async () => {
-    const one = await open();
+    const one = await openNew();
     const two = await open(logs.get(one)?.schema);
     using held = await one.put(content);
     await sql(one, "UPDATE blob_holds SET until = until - interval '25 hours'");

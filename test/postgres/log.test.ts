@@ -9,7 +9,7 @@ import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { alone, eventLogContract, forked, ownershipContract } from "../../src/testing/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
-import { runSql } from "../support/run-sql.ts";
+import { emptyTables, runSql } from "../support/run-sql.ts";
 
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
 const programs = installedPostgres();
@@ -19,6 +19,13 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 let count = 0;
 const schemas = new WeakMap<EventLog, string>();
+
+/** A new log. On PGlite, which tests use one after the other, in the tables of the one before. */
+async function openNew(): Promise<EventLog> {
+  if (server.process !== undefined) return await open();
+  await emptyTables(server.connectionString, "s");
+  return await open("s");
+}
 
 async function open(schema = `s${count++}`): Promise<EventLog> {
   const { connectionString, connections } = server;
@@ -36,7 +43,7 @@ async function open(schema = `s${count++}`): Promise<EventLog> {
 eventLogContract("on PostgreSQL", {
   describe,
   it,
-  open: () => open(),
+  open: openNew,
   reopen: (log) => open(schemas.get(log)),
 });
 
@@ -45,7 +52,7 @@ async function silence(log: EventLog): Promise<void> {
 }
 
 it("an altered event keeps its session from being deleted: it is no good one of the fork that shares it", async () => {
-  await using log = await open();
+  await using log = await openNew();
   await log.append("s", "none", [alone(1), alone(2)]);
   await log.fork("f", [forked("s", 2)]);
   await runSql(
@@ -58,7 +65,7 @@ it("an altered event keeps its session from being deleted: it is no good one of 
 });
 
 it("a session that was left unfinished is due until it is deleted", async () => {
-  await using log = await open();
+  await using log = await openNew();
   for (const session of ["gone", "left"]) {
     await log.append(session, "none", [alone(1)]);
     const claim = await log.ownership?.claim(session);
@@ -79,7 +86,7 @@ const needs = several ? "" : " (needs `npm run test:postgres` and an installed s
 const nodes = {
   describe,
   it,
-  open: () => open(),
+  open: openNew,
   inbox: true,
   // PGlite has one connection.
   ...(several && { beside: (log: EventLog) => open(schemas.get(log)), silence }),
@@ -88,7 +95,7 @@ ownershipContract("on PostgreSQL", nodes);
 
 describe.skipIf(!several)(`two processes' logs on one database${needs}`, () => {
   it("number each session without a gap, and show every follower every event once, in one order", async () => {
-    const first = await open();
+    const first = await openNew();
     const second = await open(schemas.get(first));
     const logs = [first, second];
     const [sessions, each] = [["a", "b", "c"], 60];
@@ -125,7 +132,7 @@ describe.skipIf(!several)(`two processes' logs on one database${needs}`, () => {
   });
 
   it("let one of two writers win that expect the same position, and write events with an id once", async () => {
-    const first = await open();
+    const first = await openNew();
     const second = await open(schemas.get(first));
     const attempts = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) =>
@@ -147,7 +154,7 @@ describe.skipIf(!several)(`two processes' logs on one database${needs}`, () => {
   });
 
   it("refuse what one was about to write behind an event that it does not know", async () => {
-    const first = await open();
+    const first = await openNew();
     const second = await open(schemas.get(first));
     await first.append("s", "none", [numbered(1)]);
     await second.append("s", 1, [numbered(2)]);
@@ -164,7 +171,7 @@ describe.skipIf(!several)(`two processes' logs on one database${needs}`, () => {
 });
 
 it("forks, deletes and gives a session to a process while others append without a pause", async () => {
-  await using log = await open();
+  await using log = await openNew();
   await log.append("parent", "none", [numbered(1)]);
   const over = new AbortController();
   const writers = ["a", "b", "c", "d"].map(async (session) => {

@@ -155,25 +155,29 @@ describe.each(placed)("%s", (_, error, place) => {
     await expect(turn.result).rejects.toMatchObject({ code: "TURN_FAILED" });
     await expectReplays(open, agent);
   });
+});
 
-  it("of a tool comes again", async () => {
-    const agent: Agent = {
-      model: scriptedModel([calling(call("work", "1")), "Never mind."]),
-      tools: {
-        work: tool({
-          inputSchema: z.object({}),
-          execute: async (): Promise<string> => {
-            throw error;
-          },
-        }),
-      },
-    };
-    await using open = await openSession(agent);
-    await ask(open.session, "Go.");
-    await expectReplays(open, agent);
-  });
+// In `npm test` another third of them each.
+it.each(sampled(errors, 1, 1))("%s of a tool comes again", async (_, error) => {
+  const agent: Agent = {
+    model: scriptedModel([calling(call("work", "1")), "Never mind."]),
+    tools: {
+      work: tool({
+        inputSchema: z.object({}),
+        execute: async (): Promise<string> => {
+          throw error;
+        },
+      }),
+    },
+  };
+  await using open = await openSession(agent);
+  await ask(open.session, "Go.");
+  await expectReplays(open, agent);
+});
 
-  it("of a model that writes a summary comes again", async () => {
+it.each(sampled(errors, 1, 2))(
+  "%s of a model that writes a summary comes again",
+  async (_, error) => {
     const writer = scriptedModel(() => ({ failure: error }));
     const agent: Agent = {
       model: scriptedModel(["One. ".repeat(200), "Two. ".repeat(200)]),
@@ -184,5 +188,5 @@ describe.each(placed)("%s", (_, error, place) => {
     for (const question of ["One?", "Two?"]) await ask(open.session, question);
     await open.session.compact();
     await expectReplays(open, agent);
-  });
-});
+  },
+);

@@ -6,6 +6,7 @@ import { recordedPace, replayModel, type Pace } from "../../src/models/index.ts"
 import { replay } from "../../src/replay/replay.ts";
 import { readFixture, type FixtureName } from "../laws/session-fixture.ts";
 import { agentOf } from "../laws/recorded-scripts.ts";
+import { sampled } from "../support/runs.ts";
 import { virtualTime } from "../support/virtual-time.ts";
 
 /** Said by a model, by a tool or from outside: all else follows at once from what came before. */
@@ -29,23 +30,37 @@ async function happened(name: FixtureName, pace: Pace): Promise<readonly [Sessio
   return told;
 }
 
-describe.each<FixtureName>(["tools", "cancels", "pruning", "crashes", "retries", "parallel"])(
+const names: readonly FixtureName[] = [
+  "tools",
+  "cancels",
+  "pruning",
+  "crashes",
+  "retries",
+  "parallel",
+];
+const paces: readonly (readonly [Pace, number])[] = [
+  ["recorded", 1],
+  [4, 4],
+  [0.5, 0.5],
+];
+
+// In `npm test` each at one pace.
+describe.each(names.map((name, place) => [name, place] as const))(
   "the session %s",
-  (name) => {
-    it.each<[Pace, number]>([
-      ["recorded", 1],
-      [4, 4],
-      [0.5, 0.5],
-    ])("happens again in the time that it took, at the pace %s", async (pace, factor) => {
-      const told = await happened(name, pace);
-      const begin = told[0]?.[0].time ?? 0;
-      expect(told.filter(([event]) => isTold(event)).length).toBeGreaterThan(10);
-      const wrong = told.filter(([event, now]) => {
-        const late = now - (event.time - begin) / factor;
-        return isTold(event) ? Math.abs(late) > 1e-6 : late > 1e-6;
-      });
-      expect(wrong).toEqual([]);
-    });
+  (name, place) => {
+    it.each(sampled(paces, 1, place))(
+      "happens again in the time that it took, at the pace %s",
+      async (pace, factor) => {
+        const told = await happened(name, pace);
+        const begin = told[0]?.[0].time ?? 0;
+        expect(told.filter(([event]) => isTold(event)).length).toBeGreaterThan(10);
+        const wrong = told.filter(([event, now]) => {
+          const late = now - (event.time - begin) / factor;
+          return isTold(event) ? Math.abs(late) > 1e-6 : late > 1e-6;
+        });
+        expect(wrong).toEqual([]);
+      },
+    );
 
     it("happens again at once, whatever time it took", async () => {
       const told = await happened(name, "at-once");

@@ -14,7 +14,7 @@ import {
   type ReplyBody,
   type ReplyClient,
 } from "../support/provider-replies.ts";
-import { sampled } from "../support/runs.ts";
+import { all, sampled, spread } from "../support/runs.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { logProblems } from "../support/log-problems.ts";
 import type { SessionChunk } from "../../src/ui/index.ts";
@@ -72,6 +72,14 @@ function ends(events: readonly SessionEvent[]): readonly unknown[] {
   });
 }
 
+/** In `npm test` every other one by each way. */
+function shared<Case>(
+  cases: readonly Case[],
+  stepSource: (typeof sources)[number],
+): readonly Case[] {
+  return all ? cases : spread(cases, sources.length, sources.indexOf(stepSource));
+}
+
 const clients = Object.entries(replyClients).map(([name, client]) => ({ name, client }));
 
 // In `npm test` some clients by each way.
@@ -119,7 +127,7 @@ describe.each(sources)("by way of %s", (stepSource) => {
 
   const { "openai.chat": chat, google } = replyClients;
 
-  it.each([
+  const brokenReasons = [
     ["a call of a gateway", chat, "error"],
     ["DeepSeek's", chat, "insufficient_system_resource"],
     ["Z.ai's", chat, "network_error"],
@@ -128,27 +136,31 @@ describe.each(sources)("by way of %s", (stepSource) => {
     ["an unexpected call", google, "UNEXPECTED_TOOL_CALL"],
     ["a malformed reply", google, "MALFORMED_RESPONSE"],
     ["Google's other", google, "OTHER"],
-  ])("%s: a reply that ends with an error is no answer", async (_, client, reason) => {
-    if (client === undefined) throw new Error("The client is missing.");
-    const broken = (): Response => streamed(client.chunks({ text: "Half", reason }));
-    const once = await asked(client, stepSource, broken, () =>
-      streamed(client.chunks({ text: "Whole.", reason: client.stop })),
-    );
-    expect(once.outcome).toMatchObject({ finishReason: "stop", text: "Whole." });
-    const { outcome, events, page, requests } = await asked(client, stepSource, broken);
-    expect(requests).toBe(3);
-    expect(outcome).toMatchObject({
-      code: "TURN_FAILED",
-      details: { rawFinishReason: reason, result: { finishReason: "failed", text: "Half" } },
-    });
-    expect(events.find(({ type }) => type === "step.failed")).toMatchObject({
-      data: { kind: "server", error: { rawFinishReason: reason }, usage: { basis: "measured" } },
-    });
-    const errorText: unknown = expect.stringContaining(`"${reason}"`);
-    expect(page).toContainEqual({ type: "error", errorText });
-  });
+  ] as const;
+  it.each(shared(brokenReasons, stepSource))(
+    "%s: a reply that ends with an error is no answer",
+    async (_, client, reason) => {
+      if (client === undefined) throw new Error("The client is missing.");
+      const broken = (): Response => streamed(client.chunks({ text: "Half", reason }));
+      const once = await asked(client, stepSource, broken, () =>
+        streamed(client.chunks({ text: "Whole.", reason: client.stop })),
+      );
+      expect(once.outcome).toMatchObject({ finishReason: "stop", text: "Whole." });
+      const { outcome, events, page, requests } = await asked(client, stepSource, broken);
+      expect(requests).toBe(3);
+      expect(outcome).toMatchObject({
+        code: "TURN_FAILED",
+        details: { rawFinishReason: reason, result: { finishReason: "failed", text: "Half" } },
+      });
+      expect(events.find(({ type }) => type === "step.failed")).toMatchObject({
+        data: { kind: "server", error: { rawFinishReason: reason }, usage: { basis: "measured" } },
+      });
+      const errorText: unknown = expect.stringContaining(`"${reason}"`);
+      expect(page).toContainEqual({ type: "error", errorText });
+    },
+  );
 
-  it.each([
+  const endReasons = [
     [chat, "sensitive", "content-filter"],
     [chat, "content_filter", "content-filter"],
     [chat, "eos", "stop"],
@@ -159,7 +171,8 @@ describe.each(sources)("by way of %s", (stepSource) => {
     [google, "IMAGE_PROHIBITED_CONTENT", "content-filter"],
     [google, "LANGUAGE", "content-filter"],
     [google, "MAX_TOKENS", "length"],
-  ])(
+  ] as const;
+  it.each(shared(endReasons, stepSource))(
     "a reply that its provider ended on purpose stays an answer (%#)",
     async (client, reason, end) => {
       if (client === undefined) throw new Error("The client is missing.");

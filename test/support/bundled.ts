@@ -3,22 +3,48 @@
  * thousand files of the sources and packages in 0.5 s.
  */
 
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmdirSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
+import { programsFolder } from "./programs.ts";
 
-/** Bundles a program for all that this process starts of it. Returns the file to start. */
+/**
+ * Bundles a program once for all processes of a run: the first one that asks, while the others wait. Returns the file
+ * to start.
+ */
 export async function builtOnce(program: URL): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "turnlog-program-"));
-  // A test may start it as another user.
-  chmodSync(folder, 0o755);
-  process.once("exit", () => {
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return await bundled(program, folder);
+  const name = basename(program.pathname, ".ts");
+  const folder = join(programsFolder(), "programs", name);
+  const lock = `${folder}.lock`;
+  await mkdir(dirname(folder), { recursive: true });
+  while (!existsSync(folder)) {
+    if (!hasMade(lock)) {
+      await delay(20);
+      continue;
+    }
+    const draft = `${folder}.${process.pid}`;
+    try {
+      await bundled(program, draft);
+      renameSync(draft, folder);
+    } finally {
+      rmdirSync(lock);
+    }
+  }
+  return join(folder, `${name}.mjs`);
+}
+
+/** Whether this process has made the folder, which no other one can then. */
+function hasMade(folder: string): boolean {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
 }
 
 /**

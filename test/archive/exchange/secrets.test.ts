@@ -6,10 +6,16 @@ import { describe, expect, it } from "vitest";
 import { Redaction } from "../../../src/archive/exchange/redaction.ts";
 import { secretRules } from "../../../src/archive/exchange/secrets/secret-rules.ts";
 import { all, inAll, sampled } from "../../support/runs.ts";
-import { aimedFormats, blindFormats, blindLines } from "./blind-formats.ts";
-import { heldBackFormats, seenFormats } from "./held-back-formats.ts";
 import { planted, stays } from "./planted.ts";
-import { developedFormats, type SecretFormat } from "./secret-formats.ts";
+import {
+  aimedFormats,
+  blindFormats,
+  blindLines,
+  developedFormats,
+  heldBackFormats,
+  seenFormats,
+  type SecretFormat,
+} from "./secret-formats.ts";
 
 const rules = await secretRules();
 const redacted = (pieces: readonly string[]): string =>

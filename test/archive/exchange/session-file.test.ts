@@ -24,7 +24,7 @@ import {
 } from "../../../src/public/index.ts";
 import { anyEvents } from "../../laws/any-event.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
-import { patience, runs } from "../../support/runs.ts";
+import { patience, runs, sampled } from "../../support/runs.ts";
 import { wrapLog } from "../../../src/replay/index.ts";
 
 vi.setConfig({ testTimeout: patience });
@@ -145,16 +145,19 @@ describe("an import", () => {
     );
   });
 
-  it.each(fixtureNames)("is refused without its last lines, also unchecked: %s", async (name) => {
-    const lines = await linesOf(await readFixture(name));
-    for (const left of [lines.length - 1, lines.length - 2, 2, 1]) {
-      for (const verify of [true, false]) {
-        const error = await refusal(lines.slice(0, left), { verify });
-        expect([left, verify, error.code]).toEqual([left, verify, "INVALID_INPUT"]);
-        expect(error.message).toContain("its header says");
+  it.each(sampled(fixtureNames, 1))(
+    "is refused without its last lines, also unchecked: %s",
+    async (name) => {
+      const lines = await linesOf(await readFixture(name));
+      for (const left of [lines.length - 1, lines.length - 2, 2, 1]) {
+        for (const verify of [true, false]) {
+          const error = await refusal(lines.slice(0, left), { verify });
+          expect([left, verify, error.code]).toEqual([left, verify, "INVALID_INPUT"]);
+          expect(error.message).toContain("its header says");
+        }
       }
-    }
-  });
+    },
+  );
 
   it.each<[string, (lines: readonly string[]) => readonly string[], object]>([
     ["is empty", () => [], { code: "INVALID_INPUT" }],
