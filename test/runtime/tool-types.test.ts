@@ -34,7 +34,11 @@ describe("types that follow from an agent", () => {
     await open.session.cancel();
     const inputs: number[] = [];
     for (const event of await open.events()) {
-      if (isCallOf(event, "pay", pay)) inputs.push(event.data.input.euros);
+      if (isCallOf(event, "pay", pay)) {
+        inputs.push(event.data.input.euros);
+        const invalid = { ...event, data: { ...event.data, invalid: true } } as const;
+        expect(isCallOf(invalid, "pay", pay)).toBe(false);
+      }
       expect(isCallOf(event, "refund", pay)).toBe(false);
     }
     expect(inputs).toEqual([5]);
