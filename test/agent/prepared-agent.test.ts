@@ -1,6 +1,6 @@
 /** What is checked and found out of an agent before it is used. */
 
-import { tool, toolSearch } from "ai";
+import { tool, toolSearch, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -34,16 +34,15 @@ describe("an agent", () => {
   });
 
   it("finds a tool by a word of its name before one that has the word in its description", async () => {
-    const inputSchema = z.object({});
-    const deferLoading = true;
-    const tools = {
-      other: tool({ description: "Does not pay.", inputSchema, deferLoading }),
-      pay: tool({ inputSchema, deferLoading }),
+    const deferred = { inputSchema: z.object({}), execute: () => "paid", deferLoading: true };
+    const tools: ToolSet = {
+      other: tool({ ...deferred, description: "Does not pay." }),
+      pay: tool(deferred),
       search: toolSearch(),
     };
-    const { search } = bindSearch({ tools }, async () => ({})).tools;
+    const search = bindSearch({ tools }, async () => ({})).tools?.["search"];
     const options = { toolCallId: "1", messages: [], context: {} };
-    expect(await search.execute?.({ query: "pay" }, options)).toMatchObject({
+    expect(await search?.execute?.({ query: "pay" }, options)).toMatchObject({
       tools: [{ name: "pay" }, { name: "other" }],
     });
   });
@@ -56,7 +55,7 @@ describe("an agent", () => {
 
   it("has well-formed descriptions, also of functions", () => {
     const description = (): string => "Half \ud83d";
-    const tools = { look: tool({ description, inputSchema: z.object({}) }) };
+    const tools = { look: tool({ description, inputSchema: z.object({}), execute: () => 1 }) };
     const sent = requestTools({ tools, model: scriptedModel([]) })?.["look"]?.description;
     expect(typeof sent === "function" && sent({ context: {} as never })).toBe("Half \ufffd");
   });
