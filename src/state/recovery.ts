@@ -120,12 +120,12 @@ export function effectIdOf(
   return call?.effectId ?? `${segmentOf(call?.origin ?? session)}/${step}/${callId}`;
 }
 
-/** Whether a call was started and nothing says how that attempt ended: a question ends one. */
 /** The tools that open calls need. */
 export function calledTools({ toolCalls }: SessionState): readonly string[] {
   return toolCalls.open.map(({ toolName }) => toolName);
 }
 
+/** Whether a call was started and nothing says how that attempt ended: a question ends one. */
 export function hasUnknownAttempt({ toolCalls }: SessionState, callId: string): boolean {
   const call = toolCalls.open.find((one) => one.callId === callId);
   return call !== undefined && call.attempts > (call.asked ?? 0);

@@ -31,6 +31,11 @@ describe("a schema with alternatives at its top", () => {
     );
   });
 
+  it("has no reference to a definition that is none", () => {
+    const schema = object({ a: { $ref: "#/$defs/a" } }, { $defs: { a: 5 } });
+    expect(sent(schema)).toEqual(object({ a: {} }, { $defs: {} }));
+  });
+
   it("has all that `allOf` requires, and what it has itself", () => {
     const schema = object({ a }, { allOf: [object({ b }, { required: ["b"] })], required: ["a"] });
     expect(sent(schema)).toEqual(object({ a, b }, { required: ["a", "b"] }));

@@ -181,6 +181,7 @@ describe("a stop", () => {
   it("stops the turn once the server has the message, and the page gets the end of the reply", async () => {
     const answered = Promise.withResolvers<void>();
     const stopped = Promise.withResolvers<void>();
+    let isKept = false;
     const server = new ScriptedServer(
       async () => {
         await answered.promise;
@@ -198,6 +199,7 @@ describe("a stop", () => {
         return new Response(body, { headers });
       },
       (request) => {
+        isKept = request.keepalive;
         stopped.resolve();
         return json({ was: "running" })(request);
       },
@@ -214,6 +216,8 @@ describe("a stop", () => {
     answered.resolve();
     await stopping;
     expect(server.paths).toEqual(["POST /api/chat", "POST /api/chat/s/stop"]);
+    // Also when the user leaves the page.
+    expect(isKept).toBe(true);
     expect(await chunks).toEqual([start, finish]);
   });
 

@@ -1,6 +1,8 @@
 /** What a page that follows shows of other tabs, by the AI SDK's client and a real server. */
 
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { tool } from "ai";
 import { z } from "zod";
 import { gate, scriptedModel } from "../../src/models/index.ts";
@@ -10,6 +12,7 @@ import { createServer } from "../../src/public/server.ts";
 import { PlainChat } from "../server/plain-chat.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, calling, saying } from "../support/script.ts";
+import { problem } from "./scripted-server.ts";
 
 /** Two tabs of one chat; the second one follows. */
 async function tabs(agent: Agent) {
@@ -122,4 +125,25 @@ it("a tab shows what another program withdraws, and leaves an answer that is not
   expect(JSON.stringify(second.messages)).toContain("approval-responded");
   await session.rewind({ beforeTurn: 1 });
   await eventually(() => expect(second.messages).toEqual([]));
+});
+
+it("a page that leaves does so quietly, and one that the server refuses is told why", async () => {
+  const told = vi.spyOn(console, "error").mockImplementation(() => {});
+  onTestFinished(() => told.mockRestore());
+  const follow = (fetch: (request: Request) => Promise<Response>): (() => void) => {
+    const client = createClient({ baseUrl: "http://localhost", fetch });
+    return client.followChat(new PlainChat({ id: "c", transport: chatTransport(client) }));
+  };
+  const leave = follow(async ({ signal }) => {
+    await once(signal, "abort");
+    throw signal.reason;
+  });
+  await setImmediate();
+  leave();
+  await setImmediate();
+  expect(told).not.toHaveBeenCalled();
+  follow(async (request) => await problem(403, "FORBIDDEN")(request));
+  await eventually(() => {
+    expect(told.mock.calls).toMatchObject([[{ code: "FORBIDDEN" }]]);
+  });
 });

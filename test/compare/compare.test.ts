@@ -46,16 +46,16 @@ function agentOf(answers: readonly Answer[], more: Partial<Agent> = {}): Agent {
   return { model: scriptedModel([...answers]), tools, instructions: "You help.", ...more };
 }
 
-const answers = [lookup(17), refund(17), "Paid back."];
+const answers = [lookup(17), refund(17), "Paid back.", "Yes."];
 
-async function recorded(sessions = 1): Promise<EventLog> {
+async function recorded(sessions = 1, later?: string): Promise<EventLog> {
   const log = await openMemoryLog();
   for (let index = 1; index <= sessions; index++) {
     await using runtime = await createRuntime({ log, agent: agentOf(answers) });
     const session = await runtime.session(`s${index}`);
-    await (
-      await session.send("Pay order 17 back.")
-    ).result;
+    const turn = await session.send("Pay order 17 back.");
+    if (later !== undefined) await session.send(later, { delivery: "follow-up" });
+    await turn.result;
   }
   effects.count = 0;
   return log;
@@ -286,11 +286,19 @@ describe("many sessions", () => {
   });
 
   it("are closed where they are kept, and never go on, also one that stopped within a turn", async () => {
-    const log = await recorded(1);
+    const log = await recorded(1, "And?");
     await using results = await openMemoryLog();
     const missing = [lookup(17), refund(18), "Paid back."];
     const stopped = await tried(log, missing, { results, experiment: "stopped" });
     expect(stopped.counts).toMatchObject({ stopped: 1 });
+    const kept = await Array.fromAsync(results.read("stopped/s1/1"));
+    const ofTurns = kept.filter(({ type }) => /^turn[.]|^message[.]w/.test(type));
+    expect(ofTurns.map(({ type }) => type)).toEqual([
+      "turn.started",
+      "message.withdrawn",
+      "turn.cancel-requested",
+      "turn.ended",
+    ]);
     // Not asked a second time.
     const again = await tried(log, [], { results, experiment: "stopped" });
     expect(again.sessions).toEqual(stopped.sessions);

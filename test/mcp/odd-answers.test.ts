@@ -185,3 +185,16 @@ it("a list has the entries that can be used, with what is right of each", () => 
   expect(answer).toMatchObject({ result: { resources: [named, { uri: "file:///b", name: "" }] } });
   expect(answer).not.toHaveProperty("result.nextCursor", 7);
 });
+
+it("text of a resource that was sent as base64 stays text with its address", () => {
+  const blob = Buffer.from('{"a":1}').toString("base64");
+  const resource = { uri: "file:///a.json", mimeType: "application/json", blob };
+  expect(mcpModelOutput({ content: [{ type: "resource", resource }] })).toMatchObject({
+    value: [
+      {
+        type: "text",
+        text: JSON.stringify({ uri: resource.uri, mimeType: resource.mimeType, text: '{"a":1}' }),
+      },
+    ],
+  });
+});

@@ -1,10 +1,16 @@
 /** One request of a call, which its server may interrupt with questions to a person. */
 
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/client";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { asking, type AnsweredQuestion, type AskedPerson } from "../../src/agent/index.ts";
-import type { McpCall, McpConnection } from "../../src/mcp/mcp-connection.ts";
+import { connect, type McpCall, type McpConnection } from "../../src/mcp/mcp-connection.ts";
+import { DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS } from "../../src/mcp/mcp-options.ts";
+import { equipAgent } from "../../src/mcp/offered-tools.ts";
 import { OpenCall } from "../../src/mcp/open-call.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 
 const result = { kind: "result", result: { content: [] } } as const;
 const form = (message: string, properties: object = { day: { type: "string" } }) =>
@@ -95,4 +101,46 @@ describe("a call whose server asks a person", () => {
     expect(await open.answer()).toBe(result);
     expect(said).toEqual([{ action: "cancel" }]);
   });
+});
+
+it("a call of a fork has the effect of its origin, and is a request of its own", async () => {
+  const say = { name: "own__say", server: "own", tool: "say", inputSchema: { type: "object" } };
+  const ids: unknown[] = [];
+  const { agent } = await equipAgent(
+    { model: scriptedModel([]) },
+    { tools: [say], missing: [] },
+    async (_, __, running) => ids.push(running?.id),
+  );
+  for (const session of ["origin", "fork", "fork"]) {
+    const options = { toolCallId: "1", messages: [], turnlog: { session, effectId: "origin/1/1" } };
+    await agent.tools?.["own__say"]?.execute?.({}, { ...options, context: {} });
+  }
+  expect(ids[0]).not.toBe(ids[1]);
+  expect(ids[1]).toBe(ids[2]);
+});
+
+it("a start that is no longer needed ends at once, whatever its server does", async () => {
+  const server = createServer(() => {}).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const closing = new AbortController();
+  const started = connect({
+    server: { url: `http://127.0.0.1:${port}` },
+    account: undefined,
+    login: undefined,
+    timeoutMs: 4000,
+    signal: closing.signal,
+    onEnd: () => {},
+    onToolsChanged: () => {},
+  });
+  closing.abort(new Error("It is closed."));
+  await expect(started).rejects.toThrow("It is closed.");
+});
+
+it("a start and a call are waited for as long as the options say", () => {
+  expect([DEFAULT_START_TIMEOUT_MS, DEFAULT_CALL_TIMEOUT_MS]).toEqual([30_000, 60_000]);
 });

@@ -1,11 +1,15 @@
 /** What models are shown of media, by what their providers take. */
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
+import { prepareAgent } from "../../src/agent/index.ts";
 import { memoryBlobs } from "../../src/store/blobs/index.ts";
 import { blobReference, type ModelName } from "../../src/events/index.ts";
-import { modelMedia } from "../../src/context/index.ts";
+import { modelMedia, type MediaLimits } from "../../src/context/index.ts";
 import type { KnownBlob } from "../../src/projections/index.ts";
+import { AddressReader } from "../../src/media/address-content.ts";
+import { expandedMessage } from "../../src/media/blob-expansion.ts";
 import { whyNotShown } from "../../src/media/sent-file.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { SessionBlobs } from "../../src/media/blobs-of-session.ts";
 import { png } from "../support/media.ts";
 
@@ -79,4 +83,97 @@ describe("a model is shown", () => {
     expect(await kinds([first, ...others])).toEqual(["text", ...few]);
     expect(await kinds([first, ...others.slice(1)])).toEqual(few);
   });
+});
+
+it("a note says why a picture is too wide, and among how many pictures only where that counts", () => {
+  const wide = image({ width: 9000 });
+  const why = (limits: MediaLimits): string => whyNotShown(wide, limits, 3)?.why ?? "";
+  const words = "it has 9000 × 100 pixels, and this model takes at most 8000 a side";
+  expect(why({ pictureEdge: 8000 })).toBe(words);
+  expect(why({ pictureEdge: 8000, pictureEdgeAmong: { more: 2, edge: 2000 } })).toBe(
+    `${words.replace("8000", "2000")}, among so many pictures`,
+  );
+});
+
+it("a result has the name of a file that is not shown, and no field more than the SDK has", async () => {
+  const store = memoryBlobs();
+  const content = png({ width: 9, height: 9 });
+  using held = await store.put(content);
+  const blob = image({});
+  const expansion = {
+    blobs: { stored: { [held.sha256]: blob }, bytes: 0 },
+    store,
+    media: undefined,
+    model: undefined,
+    pictures: 1,
+    scaler: () => Promise.resolve(undefined),
+    read: undefined,
+  };
+  const broken = content.subarray(0, 40).toString("base64");
+  const given = { data: blobReference(held.sha256), mediaType: "image/png", blob };
+  const { message } = await expandedMessage(
+    {
+      role: "tool",
+      content: [
+        {
+          type: "tool-result",
+          toolCallId: "1",
+          toolName: "show",
+          output: {
+            type: "content",
+            value: [
+              // Deprecated parts of the SDK, which still occur.
+              // oxlint-disable-next-line typescript/no-deprecated
+              { type: "file-data", data: broken, mediaType: "image/png", filename: "a.png" },
+              // oxlint-disable-next-line typescript/no-deprecated
+              { type: "image-data", ...given },
+            ],
+          },
+        },
+      ],
+    },
+    expansion,
+  );
+  expect(message.content).toMatchObject([
+    {
+      output: {
+        value: [
+          { type: "text", text: expect.stringContaining("a.png") as unknown },
+          { type: "image-data", data: content.toString("base64"), mediaType: "image/png" },
+        ],
+      },
+    },
+  ]);
+  expect(JSON.stringify(message)).not.toContain('"blob"');
+});
+
+it("an address is read again after a cancelled call, and not where the model of the step fetches it", async () => {
+  const fetch = async (): Promise<Response> => new Response("hello");
+  const blobs = new SessionBlobs({
+    session: "s",
+    store: undefined,
+    isKept: false,
+    limits: {},
+    media: undefined,
+    model: { provider: "scripted", modelId: "scripted" },
+    addresses: new AddressReader(scriptedModel([]), { fetch }),
+    known: () => ({ stored: {}, bytes: 0 }),
+    onWarning: () => {},
+  });
+  const data = new URL("https://files.example/a");
+  const prompt: ModelMessage[] = [
+    { role: "user", content: [{ type: "file", data, mediaType: "text/plain" }] },
+  ];
+  expect(JSON.stringify(await blobs.expand(prompt, AbortSignal.abort()))).toContain(
+    "nobody waited",
+  );
+  const sent = await blobs.expand(prompt, new AbortController().signal);
+  expect(JSON.stringify(sent)).toContain(Buffer.from("hello").toString("base64"));
+  const model = {
+    ...scriptedModel([]),
+    modelId: "fetching",
+    supportedUrls: { "*/*": [/^https:/] },
+  };
+  const fetching = blobs.forAgent(await prepareAgent({ model }));
+  expect(await fetching.expand(prompt, new AbortController().signal)).toEqual(prompt);
 });

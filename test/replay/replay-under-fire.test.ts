@@ -120,7 +120,10 @@ it("a provider that asked for more patience than there is asks for it again", as
   await expectReplay(events, agent);
 });
 
-it("an idempotent tool that a dead process had started is run again, and has its result then", async () => {
+it.each([
+  ["has its result then", ["tool.succeeded"]],
+  ["is cancelled then", ["turn.cancel-requested", "tool.unknown"]],
+])("an idempotent tool that a dead process had started is run again, and %s", async (_, ends) => {
   await using log = await openMemoryLog();
   const settle = (execute: () => Promise<string>): Agent => ({
     model: scriptedModel(["Settled."]),
@@ -139,12 +142,19 @@ it("an idempotent tool that a dead process had started is run again, and has its
   await dying.send("Settle it.");
   await seen(dying, "tool.started");
   recorder.sever();
-  const agent = settle(async () => "done");
-  await using second = await createRuntime({ log, agent, recovery: "continue" });
-  await (await second.session("s")).idle();
+  const isCancelled = ends.length > 1;
+  const agent = settle(isCancelled ? () => new Promise(() => {}) : async () => "done");
+  await using second = await createRuntime({ log, agent, recovery: "continue", graceMs: 1 });
+  const session = await second.session("s");
+  if (isCancelled) {
+    await seen(session, "tool.started", ({ attempt }) => attempt === 2);
+    await session.cancel();
+  }
+  await session.idle();
   const events = await Array.fromAsync(log.read("s"));
   const starts = events.filter(({ type }) => type === "tool.started");
   expect(starts.map(({ data }) => data)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
+  expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(ends));
   await expectReplay(events, agent);
 });
 

@@ -14,22 +14,30 @@ import { openSession } from "../support/with-runtime.ts";
 const page = "JVBERi0xLjQK";
 
 function agentThatShows(bytes: number): Agent {
-  const data = Buffer.concat([Buffer.from(page, "base64"), Buffer.alloc(bytes)]).toString("base64");
+  const dataOf = (size: number): string =>
+    Buffer.concat([Buffer.from(page, "base64"), Buffer.alloc(size)]).toString("base64");
   const show = tool({
     inputSchema: z.object({}),
     execute: () => "page 1",
-    toModelOutput: () => ({
+    toModelOutput: ({ toolCallId }) => ({
       type: "content",
-      value: [{ type: "file", mediaType: "application/pdf", data: { type: "data", data } }],
+      value: [
+        {
+          type: "file",
+          mediaType: "application/pdf",
+          data: { type: "data", data: dataOf(bytes * Number(toolCallId)) },
+        },
+      ],
     }),
   });
-  return { model: scriptedModel([calling(call("show", "1", {})), "I see."]), tools: { show } };
+  const calls = calling(call("show", "1", {}), call("show", "2", {}));
+  return { model: scriptedModel([calls, "I see."]), tools: { show } };
 }
 
 it.each([
-  ["the usual size", 8000, {}],
-  ["a size of the runtime's own", 300, { blobs: { inlineBytes: 100 } }],
-])("a file of %s that `toModelOutput` makes is no difference", async (_, bytes, options) => {
+  ["the usual sizes", 8000, {}],
+  ["sizes of the runtime's own", 300, { blobs: { inlineBytes: 100 } }],
+])("files of %s that `toModelOutput` makes are no difference", async (_, bytes, options) => {
   await using open = await openSession(agentThatShows(bytes), options);
   await ask(open.session, "Show it.");
   const events = await open.events();

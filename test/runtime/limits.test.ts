@@ -1,5 +1,6 @@
 /** What a call and a turn may not have more of: time and repetition. Time is in the test's hand. */
 
+import { once } from "node:events";
 import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -141,6 +142,30 @@ describe("a turn whose time is up", () => {
     const limits = (await open.events()).filter((event) => event.type === "turn.limit-reached");
     expect(limits.map(({ data }) => data.lastStep)).toEqual([true, false]);
     expect(model.calls).toHaveLength(2);
+  });
+
+  it.each(["totalMs", "stepMs"])("is counted anew from a person's answer on: %s", async (limit) => {
+    const wait = tool({
+      inputSchema: nothing,
+      execute: async (_, { abortSignal }) => {
+        await once(abortSignal ?? new EventTarget(), "abort");
+      },
+    });
+    await using open = await openSession({
+      model: scriptedModel([calling(call("wait", "1"))]),
+      tools: { wait },
+      toolApproval: () => "user-approval",
+      timeout: { [limit]: MINUTE },
+    });
+    await open.session.send("Go.");
+    await seen(open.session, "tool.approval-requested");
+    vi.advanceTimersByTime(2 * MINUTE);
+    await allow(open.session, "1");
+    await seen(open.session, "tool.started");
+    vi.advanceTimersByTime(MINUTE - 1);
+    expect((await open.session.view()).state.context.stopping).toBeUndefined();
+    vi.advanceTimersByTime(1);
+    expect((await open.session.view()).state.context.stopping).toBe("timed-out");
   });
 
   it("is not counted while its session sleeps, and anew when it is woken up", async () => {

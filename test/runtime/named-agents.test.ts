@@ -10,8 +10,10 @@ import {
   type EventLog,
   type Runtime,
 } from "../../src/public/index.ts";
+import { prepareAgent } from "../../src/agent/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/index.ts";
+import { SessionAgent } from "../../src/runtime/live/agent-registry.ts";
 import { ask } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
@@ -57,6 +59,14 @@ describe("a runtime with named agents", () => {
     }
     const listed = await Array.fromAsync(second.sessions());
     expect(listed.map(({ agent }) => agent)).toEqual(["coder", "support"]);
+  });
+
+  it("keeps the name of an agent that gets the tools of MCP servers", async () => {
+    const { coder } = agents;
+    const own = new SessionAgent(coder, await prepareAgent(coder), "coder");
+    const say = { name: "own__say", server: "own", tool: "say", inputSchema: { type: "object" } };
+    const { description } = await own.equip({ tools: [say], missing: [] }, async () => "said");
+    expect(description).toMatchObject({ name: "coder", mcp: { tools: [say] } });
   });
 
   it("finishes a turn of a dead process by the session's own agent", async () => {

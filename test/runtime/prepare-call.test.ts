@@ -144,6 +144,20 @@ describe("options of a message", () => {
     expect(await replay(await open.events(), agent)).not.toHaveProperty("difference");
   });
 
+  it("stop after twenty steps where they say nothing of when", async () => {
+    const model = scriptedModel(() =>
+      calling(call("echo", `c${model.calls.length}`, { value: model.calls.length })),
+    );
+    await using open = await openSession({
+      model,
+      tools: { echo },
+      prepareCall: ({ options: _, stopWhen: __, ...settings }) => settings,
+    });
+    const turn = await open.session.send("Go.");
+    expect(await turn.result).toMatchObject({ finishReason: "stop-condition" });
+    expect(model.calls).toHaveLength(20);
+  });
+
   it("come from contextFor after a restart", async () => {
     const hold = gate();
     const log = await openMemoryLog();

@@ -99,6 +99,7 @@ const wordings: Readonly<Record<"media" | "history" | "setup" | "unclear", reado
     "Your credit balance is too low to access the Anthropic API.",
     "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
     "Tool choice is required, but model did not call a tool",
+    "tool_use_failed: Failed to call a function. Please adjust your prompt.",
     "`temperature` may only be set to 1 when thinking is enabled. Please consult our documentation.",
     "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.",
     "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",

@@ -83,7 +83,7 @@ describe.each(["language-model-call", "stream-text"] as const)(
 it("a text file of white space only is a note to the model", async () => {
   await using server = await provider(anthropic);
   await using open = await openSession({ model: anthropic.model(server.url) });
-  const data = Buffer.from(" \n").toString("base64");
+  const data = Buffer.from(" \t\r\n\v\f").toString("base64");
   await (
     await open.session.send([
       { type: "file", data, mediaType: "text/plain", filename: "a.txt" },

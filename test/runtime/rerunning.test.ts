@@ -1,8 +1,11 @@
 /** A turn that is run again, live, from its beginning or from one of its steps on. */
 
 import { describe, expect, it } from "vitest";
-import type { Turn } from "../../src/public/index.ts";
+import type { EventBody } from "../../src/events/index.ts";
+import { openMemoryLog, type Turn } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
+import { rerunPoint } from "../../src/state/index.ts";
+import { agent, asked, stepStarted } from "../projections/session-of.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";
@@ -97,4 +100,13 @@ describe("the turn of a message", () => {
     expect((await typesOf(turn)).at(-1)).toBe("turn.ended");
     await expect(open.session.turn("nobody")).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
+});
+
+it("finds the first step of a turn that is still in it", async () => {
+  await using log = await openMemoryLog();
+  const created: EventBody = { type: "session.created", data: { agent } };
+  const bodies = [created, ...asked("Go."), stepStarted(1)];
+  const events = bodies.map((body, time) => ({ time, ...body }));
+  await log.append("s", "none", events, { origin: "copied" });
+  expect(await rerunPoint(log, "s", {})).toMatchObject({ position: bodies.length - 1 });
 });

@@ -32,16 +32,19 @@ async function watchedLog(): Promise<{ readonly log: EventLog; readonly woken: (
 }
 
 describe("a session", () => {
-  it("is let go of when it has been idle for long enough, and shows the same when it is back", async () => {
+  it.each([
+    [60_000, {}],
+    [IDLE_AFTER_MS, { idleAfterMs: IDLE_AFTER_MS }],
+  ])("is let go of when idle for %d ms, and is the same when back", async (idle, options) => {
     const { log, woken } = await watchedLog();
     const model = scriptedModel(["One.", "Two."]);
-    await using open = await openSession({ model }, { log, idleAfterMs: IDLE_AFTER_MS });
+    await using open = await openSession({ model }, { log, ...options });
     await (
       await open.session.send("Go.")
     ).result;
     const before = await open.session.view();
     expect(woken()).toBe(1);
-    vi.advanceTimersByTime(IDLE_AFTER_MS - 1);
+    vi.advanceTimersByTime(idle - 1);
     await open.session.view();
     expect(woken()).toBe(1);
     vi.advanceTimersByTime(2);

@@ -11,7 +11,9 @@ import {
 } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, openMemoryLog } from "../../src/public/index.ts";
+import { commands } from "../../src/commands/index.ts";
 import { changeStored, giveStored } from "../../src/runtime/index.ts";
+import { give, type HandleHost } from "../../src/runtime/commands/handle.ts";
 import { wrapLog } from "../../src/replay/index.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -231,3 +233,23 @@ it("a command whose answer was refused, since another process had the session fo
   expect(set).toHaveLength(1);
   expect((await session.view()).summary.metadata).toEqual({ label: "one" });
 });
+
+it("a message has its files read here: another process may not have them, and closing ends the wait for it", async () => {
+  const inbox = new MemoryInbox();
+  const closing = new AbortController();
+  const [send] = commands.filter(({ name }) => name === "send");
+  if (send === undefined) throw new Error("There is no command `send`.");
+  const given = { text: "Look.", files: ["a.txt"] };
+  const result = give("s", handleHost(inbox, closing.signal), send, [given]);
+  await setImmediate();
+  expect(inbox.posted).toMatchObject([{ name: "send", args: [{ read: given }, { id: "m" }] }]);
+  closing.abort(new Error("closed"));
+  await expect(result).rejects.toThrow("closed");
+});
+
+function handleHost(inbox: Inbox, closing: AbortSignal): HandleHost {
+  const local = () => async (): Promise<never> => {
+    throw elsewhere("s");
+  };
+  return { local, inbox, newId: () => "m", received: async (read) => ({ read }), closing };
+}

@@ -3,7 +3,12 @@ import { tool, type InferUITools } from "ai";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
-import { isCallOf, type Agent, type InferAgentUIMessage } from "../../src/public/index.ts";
+import {
+  isCallOf,
+  type Agent,
+  type InferAgentUIMessage,
+  type SessionEvent,
+} from "../../src/public/index.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 
@@ -33,11 +38,16 @@ describe("types that follow from an agent", () => {
     await (await open.session.send("Pay.")).untilRest();
     await open.session.cancel();
     const inputs: number[] = [];
+    const invalid: SessionEvent[] = [];
     for (const event of await open.events()) {
-      if (isCallOf(event, "pay", pay)) inputs.push(event.data.input.euros);
+      if (isCallOf(event, "pay", pay)) {
+        inputs.push(event.data.input.euros);
+        invalid.push({ ...event, data: { ...event.data, invalid: true } });
+      }
       expect(isCallOf(event, "refund", pay)).toBe(false);
     }
     expect(inputs).toEqual([5]);
+    expect(invalid.map((event) => isCallOf(event, "pay", pay))).toEqual([false]);
   });
 });
 

@@ -54,6 +54,18 @@ describe("a command over HTTP", () => {
     expect({ metadata, status }).toEqual({ metadata: { a: 1 }, status: "closed" });
   });
 
+  it("takes from a client neither who it is nor what its tools are told", async () => {
+    await using runtime = await createRuntime({ memory: true, agent: { model } });
+    await runtime.session("s");
+    for (const field of ["by", "about"])
+      expect(
+        await asking(runtime)(`${session}/queue`, { message: "Hi", [field]: {} }),
+      ).toMatchObject({
+        status: 400,
+        body: { code: "INVALID_INPUT", detail: expect.stringContaining(field) as unknown },
+      });
+  });
+
   it("changes the agent by its name alone: a client gives the session no model", async () => {
     const other = scriptedModel(() => "other");
     await using runtime = await createRuntime({

@@ -524,6 +524,15 @@ describe("a posted chat", () => {
     expect(seen).toContainEqual({ tenant: "acme", by: "ann" });
   });
 
+  it("is refused where `request` returns what nothing reads", async () => {
+    const request = (): object => ({ option: {} });
+    await using open = await serving(texts("x"), { request, onError: () => {} });
+    expect(await post(open, { message: user("m1", "go") })).toMatchObject([
+      500,
+      { code: "CALLBACK_FAILED", detail: expect.stringContaining('"option"') as unknown },
+    ]);
+  });
+
   it.each([
     ["both forms", { message: user("m1", "x"), messages: [user("m1", "x")] }, "either"],
     ["neither form", {}, "either"],

@@ -150,5 +150,7 @@ it("a closing server refuses requests and reports no fault", async () => {
   server.close();
   const answer = await server.fetch(new Request("http://localhost/api/sessions", { headers }));
   expect([answer.status, await answer.json()]).toMatchObject([503, { code: "RUNTIME_CLOSED" }]);
+  const upgrade = await server.upgrade(new Request("http://localhost/ws?sessionId=s", { headers }));
+  expect(upgrade).toMatchObject({ status: 503 });
   expect(faults).toEqual([]);
 });

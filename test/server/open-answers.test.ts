@@ -14,3 +14,18 @@ it("asks no more about an answer that has ended, though its client never reads t
   expect(ends.reason).toBe("the permission for it has ended");
   expect(asked).toBe(2);
 });
+
+it("asks about the answers of one tenant, and of one actor of it", async () => {
+  const answers = new OpenAnswers();
+  const asked: string[] = [];
+  for (const [tenant, actor] of [
+    ["acme", "ann"],
+    ["acme", "bob"],
+    ["other", "ann"],
+  ] as const)
+    answers.admit({ tenant, actor }, async () => asked.push(`${tenant} ${actor}`) > 0);
+  await answers.revoke({ tenant: "acme" });
+  await answers.revoke({ tenant: "acme", actor: "bob" });
+  expect(asked).toEqual(["acme ann", "acme bob", "acme bob"]);
+  answers.close("over");
+});

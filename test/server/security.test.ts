@@ -34,6 +34,7 @@ describe("where a request comes from", () => {
     ["a page without an origin", { origin: "null" }],
     ["a page on another port", { origin: "http://127.0.0.1:1" }],
     ["an image of another site", { "sec-fetch-site": "cross-site" }],
+    ["an image of another host of the site", { "sec-fetch-site": "same-site" }],
   ])("by its origin: %s", async (_, headers) => {
     await using open = await serving(agent(), { token: false });
     const refused = await rawRequest(open.server, list, headers);
@@ -75,6 +76,7 @@ describe("where a request comes from", () => {
     expect(preflight.headers).toMatchObject({
       "access-control-allow-origin": "https://app.example",
       "access-control-allow-credentials": "true",
+      "access-control-allow-methods": "GET, POST, DELETE",
       "access-control-allow-headers":
         "authorization, content-type, idempotency-key, last-event-id, x-csrf",
     });

@@ -177,3 +177,26 @@ it("over a WebSocket is not waited for once it has left", async () => {
   await sent.promise;
   expect(closed).not.toHaveBeenCalled();
 });
+
+it("over a WebSocket holds back its own frames until what `send` returned has ended", async () => {
+  const told: string[] = [];
+  const left = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
+  const { open } = serverSocket({
+    read: ({ send }) => {
+      void send("frame")
+        .then(() => told.push("sent"), sent.reject)
+        .then(() => sent.resolve());
+      return async () => {};
+    },
+    ended: () => {},
+    closing: new AbortController().signal,
+    stallMs: 1000,
+  });
+  open({ send: () => left.promise, close: () => {} });
+  await new Promise(setImmediate);
+  told.push("left");
+  left.resolve();
+  await sent.promise;
+  expect(told).toEqual(["left", "sent"]);
+});

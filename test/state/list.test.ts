@@ -4,7 +4,8 @@ import { expect, it, vi } from "vitest";
 import { openMemoryLog, TurnlogError, type EventLog } from "../../src/public/index.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
-import { inbox, querySessions } from "../../src/state/list.ts";
+import { inbox, querySessions, timeOf } from "../../src/state/list.ts";
+import { listSessions } from "../../src/state/view.ts";
 import { agent, asked, called, stepFinished, stepStarted } from "../projections/session-of.ts";
 
 const metadata = { userId: "ada" };
@@ -104,4 +105,25 @@ it("a session that cannot be read is reported beside the questions; a store that
       options(() => {}),
     ),
   ).rejects.toBe(ofStore);
+});
+
+it("a list has sessions without a message unless they are left out, and none that was deleted meanwhile", async () => {
+  await using log = await openMemoryLog();
+  await log.append("empty", "none", [{ time: 1, ...created }]);
+  const names = async (rows: AsyncIterable<{ readonly session: string }>): Promise<unknown> =>
+    (await Array.fromAsync(rows)).map(({ session }) => session);
+  expect(await names(querySessions(log, {}))).toEqual(["empty"]);
+  expect(await names(querySessions(log, { empty: false }))).toEqual([]);
+  expect(await names(listSessions(log))).toEqual(["empty"]);
+  const deleted = wrapLog(log, {
+    read: () => {
+      throw new TurnlogError("SESSION_DELETED", "It is deleted.", { session: "empty" });
+    },
+  });
+  expect(await names(listSessions(deleted))).toEqual([]);
+});
+
+it("a session is no newer than its last event, whatever the clock did", () => {
+  expect(timeOf({ createdAt: 5, updatedAt: 3 })).toBe(3);
+  expect(timeOf({ createdAt: 1, lastTurnAt: 9, updatedAt: 3 })).toBe(3);
 });

@@ -2,7 +2,9 @@
 
 import { expect, it } from "vitest";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { wholeTurns } from "../../src/server/studio/figures.ts";
+import { usage } from "../../src/projections/index.ts";
+import { figuresOf, wholeTurns } from "../../src/server/studio/figures.ts";
+import { initialSessionState, type SessionState } from "../../src/state/index.ts";
 import { threadOf } from "../../studio/src/chat/thread.ts";
 import { readUIMessages, uiMessages } from "../../src/ui/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
@@ -24,4 +26,14 @@ it.each(fixtureNames)("the last turns of %s show the last messages of its branch
 it("half of a long talk shows its last turns", async () => {
   const events = await readFixture("long-talk");
   expect(thread(wholeTurns(events.slice(events.length / 2))).length).toBeGreaterThan(1);
+});
+
+it("the window beside them is that of the model of the step that runs", async () => {
+  const running = (modelId: string): SessionState => {
+    const model = { provider: "anthropic", modelId };
+    const step = { turn: 1, step: 1, model, estimate: { tokens: 1, basis: "length" } } as const;
+    return { ...initialSessionState, usage: { ...usage.initial, running: step } };
+  };
+  expect(await figuresOf(running("claude-sonnet-4-5"))).toMatchObject({ window: 200_000 });
+  expect(await figuresOf(running("unknown"))).not.toHaveProperty("window");
 });

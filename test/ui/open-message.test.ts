@@ -4,6 +4,9 @@ import { asSchema, uiMessageChunkSchema } from "ai";
 import { describe, expect, it } from "vitest";
 import type { EventBody, JsonValue, SessionEvent } from "../../src/events/index.ts";
 import { openMessage, messageOf, withChunk } from "../../src/ui/open-message.ts";
+import { uiEncoder } from "../../src/ui/reply-encoder.ts";
+import { shownOf } from "../../src/ui/shown.ts";
+import type { Hidden } from "../../src/ui/ui-types.ts";
 import { encodeEvent, initialEncoder, type SessionChunk } from "../../src/ui/index.ts";
 import {
   asked,
@@ -400,4 +403,24 @@ describe("the message of a reply", () => {
       compaction("c-2", 3),
     ]);
   });
+});
+
+it("what is hidden is in no chunk: progress of a tool and of a sub-agent, figures of a compaction", () => {
+  const call = { type: "tool-output-available", toolCallId: "1", preliminary: true } as const;
+  const said = { id: "reply-1", role: "assistant", parts: [] } as const;
+  const data = { strategy: "drop", beforeTokens: 2, afterTokens: 1 };
+  const compaction = { type: "data-compaction", id: "compaction-1", data } as const;
+  const progress = { ...call, output: { ...said, parts: [] } };
+  const sub = (hide: readonly Hidden[]): unknown =>
+    uiEncoder({ session: "s", hide }).progress?.(initialEncoder, {
+      callId: "1",
+      message: progress.output,
+    });
+  const shown = (hide: Hidden): unknown => [
+    shownOf(progress, [hide]),
+    sub([hide]),
+    shownOf(compaction, [hide]),
+  ];
+  expect(shown("tool-data")).toEqual([[], [], [compaction]]);
+  expect(shown("usage")).toEqual([[progress], [progress], []]);
 });

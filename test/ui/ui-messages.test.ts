@@ -1,6 +1,7 @@
 /** What a page shows of a session: whose messages, in which order, with which ids. */
 
 import { describe, expect, it } from "vitest";
+import type { EventBody } from "../../src/events/index.ts";
 import { createRuntime, type Runtime, type Agent } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/public/testing.ts";
 import { fromUIMessage, readUIMessages, uiMessageChunks, uiMessages } from "../../src/public/ui.ts";
@@ -235,4 +236,22 @@ describe("fromUIMessage", () => {
     expect(() => fromUIMessage({ role: "assistant", parts: [] })).toThrow(/Only messages of users/);
     expect(() => fromUIMessage({ role: "user", parts: [] })).toThrow(/no text and no file/);
   });
+});
+
+it("a message that came on each branch is shown where the active branch has it", () => {
+  const { initial, fold } = uiMessages({ session: "s" });
+  const turn = (number: number, id: string): readonly EventBody[] => [
+    { type: "turn.started", data: { turn: number, maxSteps: 1 } },
+    { type: "message.delivered", data: { ids: [id], turn: number, boundary: "turn" } },
+    { type: "turn.ended", data: { turn: number, reason: "stop" } },
+  ];
+  const rewound = (to: number): EventBody => ({ type: "session.rewound", data: { to } });
+  const left = [...turn(1, "a"), rewound(0), ...turn(2, "b"), ...turn(3, "a")];
+  const placesOf = (bodies: readonly EventBody[]): unknown => {
+    const events = bodies.map((body, index) => ({ ...body, position: index + 1, time: 0 }));
+    const { messages } = readUIMessages(events.reduce<UIMessagesState>(fold, initial));
+    return messages.flatMap(({ message, parentId }) => (message.id === "a" ? [parentId] : []));
+  };
+  expect(placesOf(left)).toEqual(["reply-2"]);
+  expect(placesOf([...left, rewound(3)])).toEqual([undefined]);
 });

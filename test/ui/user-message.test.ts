@@ -1,7 +1,7 @@
 /** What a page shows of a user's message. */
 
 import { expect, it } from "vitest";
-import { userMessage } from "../../src/ui/user-message.ts";
+import { fromUIMessage, userMessage } from "../../src/ui/user-message.ts";
 
 const metadata = { turn: 2, position: 7, startedAt: 70 };
 const shown = (
@@ -40,4 +40,16 @@ it("gives texts and files the metadata of their provider", () => {
       { ...file, providerOptions },
     ]).parts,
   ).toMatchObject([{ providerMetadata: providerOptions }, { providerMetadata: providerOptions }]);
+});
+
+it("is sent with its files, by the reference of one that is at a provider", () => {
+  const file = { type: "file", mediaType: "image/png" } as const;
+  const parts = [
+    { ...file, url: "https://example.com/a.png", filename: "a.png" },
+    { ...file, url: "", providerReference: { openai: "file-1" } },
+  ];
+  expect(fromUIMessage({ role: "user", parts })).toEqual([
+    { ...file, data: "https://example.com/a.png", filename: "a.png" },
+    { ...file, data: { openai: "file-1" } },
+  ]);
 });

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { networkInterfaces } from "node:os";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { guardedDownload } from "../../../src/media/guarded-download.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { openSession } from "../../support/with-runtime.ts";
@@ -203,6 +203,14 @@ describe("a limit", () => {
     expect(words(cancelled)).toMatch(/enough/);
   });
 
+  it("of time are a minute where nothing is set", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const late = guardedDownload(new URL("https://files.example/a"), { fetch: never });
+    vi.advanceTimersByTime(60_000);
+    expect(await late).toMatchObject({ kind: "failed", isLate: true });
+  });
+
   it("of time drops an answer that comes too late", async () => {
     const answer = Promise.withResolvers<Response>();
     const dropped = Promise.withResolvers<void>();
@@ -229,6 +237,15 @@ describe("a limit", () => {
 });
 
 describe("what a server answers", () => {
+  it("is a failure where its connection breaks in the middle of what it compressed", async () => {
+    await using server = await serverOn((_request, response) => {
+      response.writeHead(200, { "content-encoding": "gzip" });
+      response.write(gzipSync("hello").subarray(0, 12), () => response.destroy());
+    });
+    const url = new URL(`http://127.0.0.1:${server.port}/a`);
+    expect(await guardedDownload(url, { allow: ["127.0.0.1"] })).toMatchObject({ kind: "failed" });
+  });
+
   it.each([
     ["no content", 204, {}, /^$/],
     ["a coding that nobody knows", 200, { "content-encoding": "own" }, /compressed with own/],

@@ -37,4 +37,18 @@ describe("holding a blob", () => {
     const again = await collect(async () => void told.push("removed again"));
     expect([again.removed, told.length]).toEqual([0, 2]);
   });
+
+  it("ends once, however often it is given back: that of another stays", async () => {
+    const holds = new BlobHolds();
+    const one = holds.holdNamed(["a"]);
+    using _ = holds.holdNamed(["a"]);
+    for (let times = 0; times < 2; times++) one[Symbol.dispose]();
+    const store = {
+      names: async () => ["a"],
+      sizeOf: async () => 1,
+      remove: async (): Promise<void> => {},
+    };
+    const gone = await holds.collect(async () => new Set(), {}, store);
+    expect(gone).toEqual({ removed: 0, bytes: 0 });
+  });
 });

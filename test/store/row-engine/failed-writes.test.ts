@@ -183,3 +183,9 @@ it("refuses what a writer appends behind a write that failed", async () => {
   await fails("REVISION_CONFLICT", () => log.append("s", "any", [numbered(2)], { writer }));
   expect((await log.append("s", "none", [numbered(1)])).revision).toBe(1);
 });
+
+it("tells the error of a store that says itself what to do", async () => {
+  const refusal = new TurnlogError("LOG_FULL", "There is no room. Delete a session.");
+  const log = await opened(await memory(), () => Promise.reject(refusal));
+  await expect(log.append("s", "none", [numbered(1)])).rejects.toBe(refusal);
+});
