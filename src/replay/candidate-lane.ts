@@ -145,11 +145,19 @@ export class CandidateLane implements StageLane {
       else order.happened(position);
     }
     this.#follow(event);
-    this.#places.push(order.position);
+    this.#places.push(order.agrees ? order.position : this.#placeOf(event));
     // Tells those who wait for something to happen.
     if (!order.agrees) order.pass(0);
     onEvent(timed);
     return timed;
+  }
+
+  /** Where the recording is: an event from outside counts as happened only once its command has returned. */
+  #placeOf({ type }: NewEvent): number {
+    const { order } = this.#options;
+    const given = order.outside.find(({ position }) => !order.hasHappened(position));
+    const isGiven = given?.type === type && given.position === order.position + 1;
+    return isGiven ? given.position : order.position;
   }
 
   /** Ends the lane before a call of a model that may not be made: every call has an event before it. */
@@ -466,7 +474,8 @@ export class CandidateLane implements StageLane {
     order.part();
     if (!order.hasHappened(position)) order.happened(position);
     // Nothing more comes here: what the recording has up to the next command is past, and that comes now.
-    order.pass(events.length);
+    const next = order.outside.find((event) => !order.hasHappened(event.position));
+    order.pass(next === undefined ? events.length : next.position - 1);
     order.onPassed();
   }
 }

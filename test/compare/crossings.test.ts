@@ -271,6 +271,29 @@ const crossings: Readonly<Record<string, Crossing>> = {
       failing: [agent([down, "b", "c"]), "worse"],
     },
   },
+  "a rewind to what a rewind left": {
+    recorded: agent([use("look"), "a", "b", "c", "d"]),
+    act: async (session) => {
+      await say("1")(session);
+      const { position } = await session.rewind({ beforeTurn: 1 });
+      await say("2")(session);
+      await session.rewind({ to: position });
+      await say("3")(session);
+    },
+    candidates: { same: [agent([use("look"), "a", "b", "c", "d"]), "equal"] },
+  },
+  "a question that a cancel ends, turns before the end": {
+    recorded: agent([use("visit"), "a", "b", "c"], { visit }),
+    act: async (session) => {
+      await session.send("1");
+      await session.atRest();
+      await session.cancel();
+      await say("2", "3")(session);
+      await session.rewind({ beforeTurn: 3 });
+      await say("4")(session);
+    },
+    candidates: { same: [agent([use("visit"), "a", "b", "c"], { visit }), "equal"] },
+  },
   "an edit, and another reply": {
     recorded: agent(["a", "b", "c"]),
     act: async (session) => {
