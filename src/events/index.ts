@@ -151,7 +151,13 @@ export {
   omittedMediaSchema,
   reductionSchema,
 } from "./catalogue/context-events.ts";
-export { TurnlogError, type TurnlogErrorCode, hasCode, rejected } from "./values/errors.ts";
+export {
+  TurnlogError,
+  type TurnlogErrorCode,
+  hasCode,
+  heldByForks,
+  rejected,
+} from "./values/errors.ts";
 export {
   type UploadedFile,
   type FileReference,

@@ -11,7 +11,7 @@ import {
   type EventLog,
   type EventBody,
 } from "../events/index.ts";
-import { childrenOf, storedBlobs, type SnapshotStore } from "../state/index.ts";
+import { childrenToDelete, storedBlobs, type SnapshotStore } from "../state/index.ts";
 import type { BlobsState } from "../projections/index.ts";
 
 type Readable = Pick<EventLog, "list" | "read" | "deleted">;
@@ -127,7 +127,7 @@ export async function deleteSession(
 ): Promise<DeletedWithBlobs> {
   // Sub-agents first: if the process ends in between, the rest can be found again.
   const below: DeletedWithBlobs[] = [];
-  for (const child of await childrenOf(log, session))
+  for (const child of await childrenToDelete(log, session, options.forks))
     below.push(await deleteSession(log, blobs, child, options, onLeft));
   const children = below.flatMap((one) => [...one.children, one.session]);
   const own = await deleteAlone(log, blobs, session, options, onLeft);

@@ -92,5 +92,11 @@ export {
   initialSessionState,
   unfitting,
 } from "./session-state.ts";
-export { childrenOf, subAgentsOf, type SubAgent, type SubAgents } from "./sub-agents.ts";
+export {
+  childrenOf,
+  childrenToDelete,
+  subAgentsOf,
+  type SubAgent,
+  type SubAgents,
+} from "./sub-agents.ts";
 export { SessionLists, summaryKeeper } from "./session-index.ts";

@@ -4,7 +4,12 @@
  */
 
 import { addCost, sessionCost, type Cost, type KnownLimits } from "../context/index.ts";
-import type { EventLog, TokenUsage } from "../events/index.ts";
+import {
+  heldByForks,
+  type DeleteOptions,
+  type EventLog,
+  type TokenUsage,
+} from "../events/index.ts";
 import { addUsage, type SessionSummary, type ToolCall } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
 import { readSessionState, readSummary } from "./view.ts";
@@ -61,6 +66,32 @@ export async function childrenOf(log: EventLog, session: string): Promise<readon
   for await (const entry of log.list({ prefix: `${session}/` })) {
     const { parent } = await readSummary(log, entry.session, entry.revision);
     if (parent?.session === session) children.push(entry.session);
+  }
+  return children;
+}
+
+/**
+ * The sessions of sub-agents that go before this one. None goes if a fork keeps one of them or this one: a deletion
+ * that is refused deletes nothing.
+ * @throws TurnlogError `SESSION_HAS_FORKS`
+ */
+export async function childrenToDelete(
+  log: EventLog,
+  session: string,
+  forks: DeleteOptions["forks"],
+): Promise<readonly string[]> {
+  const children = await childrenOf(log, session);
+  if (children.length === 0 || forks === "copy") return children;
+  const going = new Set([session, ...children]);
+  for (const one of going) for (const child of await childrenOf(log, one)) going.add(child);
+  const entries = await Array.fromAsync(log.list());
+  for (const one of going) {
+    const held = entries.filter(({ forkedFrom }) => forkedFrom?.session === one);
+    if (held.length > 0)
+      throw heldByForks(
+        one,
+        held.map((fork) => fork.session),
+      );
   }
   return children;
 }

@@ -155,3 +155,34 @@ it("deletes sub-agents with the session that called them, and keeps them with it
   }
   expect(await left(runtime)).toEqual(["fork", "forked", forked, "used", used, "waits", waits]);
 });
+
+it("deletes no sub-agent of a session that a fork keeps, or of which a fork keeps another sub-agent", async () => {
+  const agent: Agent = {
+    model: scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === "tool"
+        ? "Done."
+        : calling(...["1", "2"].map((id) => call("help", id, { task: "Help." }))),
+    ),
+    tools: {
+      help: agentTool({ agent: { model: scriptedModel(() => "Fine.") }, description: "Helps." }),
+    },
+  };
+  await using runtime = await createRuntime({ memory: true, agent });
+  const session = await runtime.session("s");
+  await ask(session, "Hello.");
+  await session.fork({ id: "fork" });
+  const all = await left(runtime);
+  const refused = { code: "SESSION_HAS_FORKS", details: { forks: ["fork"] } };
+  await expect(runtime.delete("s")).rejects.toMatchObject({ session: "s", ...refused });
+  expect(await left(runtime)).toEqual(all);
+  await runtime.delete("fork");
+  const [, second] = (await session.subAgents()).subAgents.map((one) => one.session);
+  await (await runtime.session(second ?? "")).fork({ id: "fork-2" });
+  await expect(runtime.delete("s")).rejects.toMatchObject({
+    session: second,
+    code: "SESSION_HAS_FORKS",
+  });
+  expect(await left(runtime)).toHaveLength(all.length);
+  await runtime.delete("s", { forks: "copy" });
+  expect(await left(runtime)).toEqual(["fork-2"]);
+});

@@ -103,3 +103,12 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
 export async function rejected(error: unknown): Promise<never> {
   throw error;
 }
+
+/** The refusal to delete a session whose events others share. */
+export function heldByForks(session: string, forks: readonly string[]): TurnlogError {
+  return new TurnlogError(
+    "SESSION_HAS_FORKS",
+    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them copies (\`forks: "copy"\`, \`--forks copy\`).`,
+    { session, details: { forks } },
+  );
+}

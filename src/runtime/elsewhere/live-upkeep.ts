@@ -9,7 +9,7 @@ import {
   type DeletionOptions,
 } from "../../commands/index.ts";
 import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../../media/index.ts";
-import { childrenOf, waitsForAnswer, linkOf } from "../../state/index.ts";
+import { childrenToDelete, waitsForAnswer, linkOf } from "../../state/index.ts";
 import type { Background } from "../../shared/index.ts";
 import type { BillModel } from "../figures/bill-model.ts";
 import type { LiveSession } from "../live/live-session.ts";
@@ -85,7 +85,7 @@ async function deletePassive(
 ): Promise<DeletedWithBlobs> {
   live.forget(session);
   const children: string[] = [];
-  for (const child of await childrenOf(log, session)) {
+  for (const child of await childrenToDelete(log, session, options.forks)) {
     const deleted = deletedSchema.parse(await give(child, deletion, [options]));
     children.push(...deleted.children, child);
   }

@@ -10,6 +10,7 @@ import {
   type DeleteOptions,
   idOf,
   type NewEvent,
+  heldByForks,
   TurnlogError,
   type ExpectedRevision,
   type ForkEvents,
@@ -96,11 +97,7 @@ export function checkDeletion(
       { session },
     );
   if (mode === "copy" || forks.length === 0) return;
-  throw new TurnlogError(
-    "SESSION_HAS_FORKS",
-    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them copies (\`forks: "copy"\`, \`--forks copy\`).`,
-    { session, details: { forks } },
-  );
+  throw heldByForks(session, forks);
 }
 
 /** The ids of the events. @throws TurnlogError `EVENT_ID_CONFLICT` if one id is used twice */
