@@ -211,16 +211,15 @@ export class StepBoundary {
     const isHalf =
       known?.by === "prepareCall" &&
       made?.step !== step + 1 &&
-      (recorded !== undefined || prepared.agent.prepareStep !== undefined);
-    if (known?.step === step + 1 && !isOfCall && !isHalf && !this.#isUnsettled) {
+      prepared.agent.prepareStep !== undefined;
+    if (recorded === undefined && known?.step === step + 1 && !isOfCall && !isHalf) {
       // After a compaction, or in a process that found the step prepared.
       return this.#atOnePlace(async (isHere) => {
         if (made?.step === known.step) return () => made.prepared;
         const instructions = turnInstructions(state);
-        const isReplay = recorded !== undefined;
-        const agent = await fromRecord(prepared, { ...known.overrides }, instructions, isReplay);
+        const agent = await fromRecord(prepared, { ...known.overrides }, instructions, false);
         const wanted = known.agentDigest ?? own.description.digest;
-        if (isReplay || agent.description.digest === wanted) return () => agent;
+        if (agent.description.digest === wanted) return () => agent;
         // Its instructions were redacted, or its program makes other tools now: what is sent must be recorded.
         return await this.#askForStep(isHere);
       });
