@@ -139,25 +139,25 @@ export class CandidateLane implements StageLane {
     this.#isResting = rests.has(event.type);
     this.#pay(event);
     const timed = { ...event, time: this.#now() };
-    if (order.agrees && !isAside(event)) {
+    if (!order.agrees) this.#countGiven(event);
+    else if (!isAside(event)) {
       const position = order.placeOf(event);
       if (position === undefined) order.part();
       else order.happened(position);
     }
     this.#follow(event);
-    this.#places.push(order.agrees ? order.position : this.#placeOf(event));
+    this.#places.push(order.position);
     // Tells those who wait for something to happen.
     if (!order.agrees) order.pass(0);
     onEvent(timed);
     return timed;
   }
 
-  /** Where the recording is: an event from outside counts as happened only once its command has returned. */
-  #placeOf({ type }: NewEvent): number {
+  /** A command may wait for what comes after its event, so the event counts, not its answer. */
+  #countGiven({ type }: NewEvent): void {
     const { order } = this.#options;
-    const given = order.outside.find(({ position }) => !order.hasHappened(position));
-    const isGiven = given?.type === type && given.position === order.position + 1;
-    return isGiven ? given.position : order.position;
+    const next = order.outside.find(({ position }) => !order.hasHappened(position));
+    if (next?.type === type && next.position === order.position + 1) order.happened(next.position);
   }
 
   /** Ends the lane before a call of a model that may not be made: every call has an event before it. */
@@ -273,10 +273,7 @@ export class CandidateLane implements StageLane {
     const { order } = this.#options;
     const answered = (input: unknown, options: Parameters<typeof execute>[1]): unknown => {
       const call = this.#pairs.call(options.toolCallId);
-      const { recorded } = call ?? {};
-      const runs = this.#runs.filter(
-        ({ started: { data } }) => data.step === recorded?.step && data.callId === recorded.callId,
-      );
+      const runs = this.#runsOf(options.toolCallId);
       // A call that asked a person ran again with the answer.
       const ended = runs.filter((run) => run.end !== undefined && isRun(run));
       const ran = ended[callIdentity(options).attempt - 1] ?? ended.at(-1) ?? runs.at(-1);
@@ -298,6 +295,14 @@ export class CandidateLane implements StageLane {
       });
     };
     return { ...quiet, execute: answered };
+  }
+
+  /** The recorded runs of the call that a call here is paired with. */
+  #runsOf(callId: string): readonly RecordedRun[] {
+    const recorded = this.#pairs.call(callId)?.recorded;
+    return this.#runs.filter(
+      ({ started: { data } }) => data.step === recorded?.step && data.callId === recorded.callId,
+    );
   }
 
   async #missed(
@@ -401,8 +406,10 @@ export class CandidateLane implements StageLane {
 
   readonly wait: Timer = (given, due, wait) => {
     const { events, order } = this.#options;
-    // Nothing runs that a cancelled call could still end with.
-    const milliseconds = wait.kind === "grace" ? 0 : given;
+    const isGone =
+      wait.kind === "grace" && this.#runsOf(wait.callId).every(({ end }) => end === undefined);
+    // A cancelled call that did not end in the recording does not end here.
+    const milliseconds = isGone ? 0 : given;
     if (!order.agrees) return systemTimer(milliseconds, due, wait);
     const position = waitEnd(events, order.position, wait);
     // The model is really called, and may never answer.

@@ -60,6 +60,19 @@ const visit = tool({
     return "paid";
   },
 });
+const lateRuns = gate();
+const late = tool({
+  description: "late",
+  inputSchema,
+  execute: async (_, { abortSignal }) => {
+    effects.push("late");
+    lateRuns.open();
+    await new Promise((end) => {
+      abortSignal?.addEventListener("abort", end);
+    });
+    return "late";
+  },
+});
 const count = tool({
   description: "count",
   inputSchema,
@@ -192,6 +205,16 @@ const crossings: Readonly<Record<string, Crossing>> = {
         "different",
       ],
     },
+  },
+  "a call that ends once it was cancelled": {
+    recorded: agent([use("late"), "Yes?"], { late }),
+    act: async (session) => {
+      await session.send("Go.");
+      await lateRuns.until;
+      await session.cancel();
+      await say("More.")(session);
+    },
+    candidates: { same: [agent([use("late"), "Yes?"], { late }), "equal"] },
   },
   "a question that a cancel ends": {
     recorded: agent([use("visit"), "Yes?"], { visit }),
