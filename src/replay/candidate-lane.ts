@@ -316,7 +316,9 @@ export class CandidateLane implements StageLane {
     if (cancelled !== undefined) await order.due(cancelled.position, cancelled.data.callId);
     // A run without an end happens again, unless the candidate goes its own way.
     else if (begun !== undefined) await order.parted;
-    if (this.isOver || signal?.aborted === true) return await never();
+    const isAborted = signal?.aborted === true;
+    if (isAborted && begun?.end !== undefined) return await outcomeOf(begun, order);
+    if (this.isOver || isAborted) return await never();
     order.part();
     const answer = await order.during(onMiss(call));
     if (answer !== undefined) return answer.output;

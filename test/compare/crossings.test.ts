@@ -60,7 +60,7 @@ const visit = tool({
     return "paid";
   },
 });
-const lateRuns = gate();
+const [lookBegins, lookCancelled, lateRuns] = [gate(), gate(), gate()];
 const late = tool({
   description: "late",
   inputSchema,
@@ -215,6 +215,28 @@ const crossings: Readonly<Record<string, Crossing>> = {
       await say("More.")(session);
     },
     candidates: { same: [agent([use("late"), "Yes?"], { late }), "equal"] },
+  },
+  "a call that is cancelled before it runs": {
+    recorded: agent(
+      [use("look"), "Yes?"],
+      { look },
+      {
+        onToolExecutionStart: async () => {
+          lookBegins.open();
+          await lookCancelled.until;
+        },
+      },
+    ),
+    act: async (session) => {
+      await session.send("Go.");
+      await lookBegins.until;
+      const cancelling = session.cancel();
+      for await (const { type } of session.events()) if (type === "turn.cancel-requested") break;
+      lookCancelled.open();
+      await cancelling;
+      await say("More.")(session);
+    },
+    candidates: { same: [agent([use("look"), "Yes?"], { look }), "equal"] },
   },
   "a question that a cancel ends": {
     recorded: agent([use("visit"), "Yes?"], { visit }),
