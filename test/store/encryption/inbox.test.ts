@@ -55,3 +55,38 @@ it("a command that is posted after an erasure is read, though the listing began 
   await inboxOf(other).post("s", command("early"));
   expect(await inboxOf(log).unanswered("s")).toEqual([command("early"), command("late")]);
 });
+
+it("a deletion that is answered while the commands are listed is not answered once more, as one that nobody can read", async () => {
+  const below = sharedLog(await openMemoryLog())();
+  const answers: unknown[] = [];
+  let meanwhile = async (): Promise<void> => {};
+  const log = encryptedLog(
+    wrapLog(below, {
+      inbox: {
+        ...inboxOf(below),
+        unanswered: async (session) => {
+          const listed = await inboxOf(below).unanswered(session);
+          await meanwhile();
+          return listed;
+        },
+        answer: async (session, id, answer) => {
+          answers.push(answer);
+          await inboxOf(below).answer(session, id, answer);
+        },
+      },
+    }),
+    memoryKeys(),
+  );
+  await log.append("s", 0, hello);
+  const inbox = inboxOf(log);
+  await inbox.post("s", command("c"));
+  const answer = inbox.answerOf("s", "c");
+  await inbox.unanswered("s");
+  await log.delete("s");
+  meanwhile = async () => {
+    await inbox.answer("s", "c", { value: 1 });
+    expect(await answer).toEqual({ value: 1 });
+  };
+  await inbox.unanswered("s");
+  expect(answers).toHaveLength(1);
+});
