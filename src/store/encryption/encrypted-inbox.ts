@@ -61,19 +61,24 @@ export class EncryptedInbox implements Inbox {
   }
 
   async unanswered(session: string): Promise<readonly InboxCommand[]> {
-    // One of them may be answered here in the meantime, and its key is gone then, for good after a deletion.
-    const taken = new Map(this.#taken);
+    // One of them may be answered here in the meantime.
+    const taken = new Set(this.#taken.keys());
     const before = await this.#keyOf(session);
     const listed = await this.#inbox.unanswered(session);
     // A command that erased content in the meantime has changed the key, and the next one is posted with that.
     const after = await this.#keyOf(session);
     const commands: InboxCommand[] = [];
     for (const { id, name, args } of listed) {
-      const keys = [taken.get(id) ?? this.#taken.get(id) ?? this.#posted.get(id), before, after];
+      const keys = [this.#taken.get(id) ?? this.#posted.get(id), before, after];
       const read = keys.flatMap((key) => {
         const content = argsSchema.safeParse(decrypted(key, `command ${id}`, args[0]));
         return key !== undefined && content.success ? [{ key, args: content.data }] : [];
       })[0];
+      // A deletion that is carried out here has removed its own arguments, and maybe its key.
+      if (read === undefined && (taken.has(id) || this.#taken.has(id))) {
+        commands.push({ id, name, args: [] });
+        continue;
+      }
       if (read === undefined) {
         const { code, message } = await withoutKey(this.#log, session, 0);
         await this.#inbox.answer(session, id, { error: { code, message } });
