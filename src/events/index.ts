@@ -47,6 +47,7 @@ export {
   repeatedId,
   isSessionId,
   parseSessionId,
+  callerOf,
   fromSegment,
   segmentOf,
   shellWord,

@@ -1,6 +1,6 @@
 /** Finds where waits ended in a recording, and its processes. No time passes in a replay. Pure. */
 
-import { fromSegment, type EventType, type SessionEvent } from "../events/index.ts";
+import { callerOf, type EventType, type SessionEvent } from "../events/index.ts";
 import type { Wait } from "../shared/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
 
@@ -115,8 +115,7 @@ export function sessionName(events: readonly SessionEvent[], after: number): str
     if (type === "session.forked") return data.from.session;
     if (type === "step.started") isOwn = true;
     if (type !== "tool.started" || made !== undefined || !isOwn) continue;
-    const end = `/${data.step}/${data.callId}`;
-    if (data.effectId.endsWith(end)) made = fromSegment(data.effectId.slice(0, -end.length));
+    made = callerOf(data);
   }
   return made;
 }

@@ -2,8 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import {
-  fromSegment,
-  segmentOf,
+  callerOf,
   cutShort,
   visibleWord,
   type SessionEvent,
@@ -27,8 +26,8 @@ export interface ReplayDifference {
 }
 
 /**
- * Removes what always differs: the time, the ids of forwarded commands, the stacks of errors, the delays of refused calls (with the
- * headers that asked for them), and token estimates, which improve with releases.
+ * Removes what always differs: the time, the ids of forwarded commands, the stacks of errors, the delays of refused
+ * calls (with the headers that asked for them), and token estimates, which improve with releases.
  */
 export function isSameEvent(recorded: SessionEvent, replayed: SessionEvent): boolean {
   return isDeepStrictEqual(comparable(recorded), comparable(replayed));
@@ -180,11 +179,10 @@ export function withEffect(
 ): SessionEvent {
   if (made.type !== "tool.started" || recorded?.type !== "tool.started") return made;
   const { effectId } = recorded.data;
-  const end = `/${made.data.step}/${made.data.callId}`;
-  if (effectId === made.data.effectId || !effectId.endsWith(end)) return made;
-  const caller = fromSegment(effectId.slice(0, -end.length));
+  const caller = callerOf({ ...made.data, effectId });
+  if (effectId === made.data.effectId || caller === undefined) return made;
   // Earlier releases wrote the name of a session as it is.
-  const isOwn = made.data.effectId === `${segmentOf(caller)}${end}`;
+  const isOwn = callerOf(made.data) === caller;
   if (names.has(caller) && !isOwn) return made;
   return { ...made, data: { ...made.data, effectId } };
 }

@@ -118,12 +118,12 @@ async function result(
   pace: ReplayPace,
   stop?: AbortSignal,
 ): Promise<unknown> {
-  if (end === undefined) {
-    if (cancelled !== undefined) await pace.due(cancelled.position, cancelled.data.callId);
+  if (end === undefined && cancelled !== undefined) {
+    await pace.due(cancelled.position, cancelled.data.callId);
     // A turn that stops after its tools asks no person: the question that ended the run is not in the log.
-    if (cancelled !== undefined && stop?.aborted === false) throw new AskedPerson(untold);
-    return await new Promise<never>(() => {});
+    if (stop?.aborted === false) throw new AskedPerson(untold);
   }
+  if (end === undefined) return await new Promise<never>(() => {});
   await pace.due(end.position, end.data.callId);
   if (end.type === "tool.failed") throw recordedError(end.data.error);
   if (end.type === "tool.approval-requested") {

@@ -87,11 +87,8 @@ export async function childrenToDelete(
   const entries = await Array.fromAsync(log.list());
   for (const one of going) {
     const held = entries.filter(({ forkedFrom }) => forkedFrom?.session === one);
-    if (held.length > 0)
-      throw heldByForks(
-        one,
-        held.map((fork) => fork.session),
-      );
+    const names = held.map((fork) => fork.session);
+    if (names.length > 0) throw heldByForks(one, names);
   }
   return children;
 }

@@ -6,7 +6,7 @@
 
 import { check, list, optionsOf, text } from "../../validation/index.ts";
 import {
-  fromSegment,
+  callerOf,
   shellWord,
   eventLine,
   headerLine,
@@ -306,10 +306,8 @@ function fixtureSessions(events: readonly SessionEvent[]): FixtureSessions {
   const parent = (session: string): string => names.get(session) ?? FIXTURE;
   return {
     parent,
-    caller({ position, data: { step, callId, effectId } }) {
-      const end = `/${step}/${callId}`;
-      const caller = effectId.endsWith(end) ? fromSegment(effectId.slice(0, -end.length)) : "";
-      const made = names.get(caller);
+    caller({ position, data }) {
+      const made = names.get(callerOf(data) ?? "");
       if (made !== undefined) return made;
       // The session was imported under another name: use the part that the event belongs to.
       const next = forks.find((fork) => fork.position > position);

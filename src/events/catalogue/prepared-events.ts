@@ -62,8 +62,8 @@ export interface StepOverrides {
 
 export interface PreparedFamily {
   /**
-   * What the agent's `prepareCall` or `prepareStep` changed, before the step is sent. Messages and instructions hold until the turn
-   * ends, `overrides` for this step only.
+   * What the agent's `prepareCall` or `prepareStep` changed, before the step is sent. Messages and instructions hold
+   * until the turn ends, `overrides` for this step only.
    */
   "step.prepared": {
     readonly turn: number;

@@ -54,6 +54,20 @@ export function fromSegment(segment: string): string {
   );
 }
 
+/** The session that made a call, as its effect id says; undefined if the id is not one of this call. */
+export function callerOf({
+  effectId,
+  step,
+  callId,
+}: {
+  readonly effectId: string;
+  readonly step: number;
+  readonly callId: string;
+}): string | undefined {
+  const end = `/${step}/${callId}`;
+  return effectId.endsWith(end) ? fromSegment(effectId.slice(0, -end.length)) : undefined;
+}
+
 /** A session id as one word of a shell's command. */
 export function shellWord(session: string): string {
   return /[~!$&'()*;]/.test(session) ? `'${session.replaceAll("'", `'\\''`)}'` : session;

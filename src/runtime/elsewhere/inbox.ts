@@ -110,7 +110,10 @@ export class SessionInbox implements Disposable {
     }
   }
 
-  /** Whether a process died before it created the session, and nobody asks it for anything: its opener says as what. */
+  /**
+   * Whether a process claimed the session and died before it created it, and no command waits. Whoever opens it next
+   * chooses its agent and its metadata.
+   */
   async #isUncreated(session: string): Promise<boolean> {
     const { inbox, upkeep } = this.#options;
     if (upkeep.live.isLive(session) || (await upkeep.log.revision(session)) > 0) return false;

@@ -74,18 +74,16 @@ export class EncryptedInbox implements Inbox {
         const content = argsSchema.safeParse(decrypted(key, `command ${id}`, args[0]));
         return key !== undefined && content.success ? [{ key, args: content.data }] : [];
       })[0];
-      // A deletion that is carried out here has removed its own arguments, and maybe its key.
-      if (read === undefined && (taken.has(id) || this.#taken.has(id))) {
+      if (read !== undefined) {
+        if (!taken.has(id)) this.#taken.set(id, read.key);
+        commands.push({ id, name, args: read.args });
+      } else if (taken.has(id) || this.#taken.has(id)) {
+        // A deletion that is carried out here has removed its own arguments, and maybe its key.
         commands.push({ id, name, args: [] });
-        continue;
-      }
-      if (read === undefined) {
+      } else {
         const { code, message } = await withoutKey(this.#log, session, 0);
         await this.#inbox.answer(session, id, { error: { code, message } });
-        continue;
       }
-      if (!taken.has(id)) this.#taken.set(id, read.key);
-      commands.push({ id, name, args: read.args });
     }
     return commands;
   }

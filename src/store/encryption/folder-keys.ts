@@ -58,7 +58,7 @@ export function folderKeys(folder: string): KeyStore {
         // The draft of a dead process contains keys too.
         await destroy(draft);
         if (existsSync(path)) {
-          // A death before the removal leaves zeros, under a name that nobody reads.
+          // If the process dies before the removal, the zeros have a name that nobody reads.
           await rename(path, draft);
           await syncFolder(dir);
           await destroy(draft);
